@@ -20,10 +20,10 @@ import { analyticsReader } from '../src/readers/analytics/rollup.ts'
 import { spans } from '../src/readers/analytics/span.ts'
 import { idFloor } from '../src/platform/id.ts'
 import { silentLog } from '../src/platform/log.ts'
-import { openWriter, type Connection } from '../src/platform/store/sqlite-connection.ts'
+import { openWriter, type Connection } from '../src/platform/store/sqlite/sqlite-connection.ts'
 import type { Database } from '../src/platform/store/database.ts'
-import { migrate } from '../src/platform/store/migrate.ts'
-import { openDatabase } from '../src/platform/store/sqlite-database.ts'
+import { migrate } from '../src/platform/store/sqlite/migrate.ts'
+import { openDatabase } from '../src/platform/store/sqlite/sqlite-database.ts'
 
 const number = (standard: number) => ({ type: 'string' as const, default: String(standard) })
 const { values } = parseArgs({ options: { messages: number(1_000_000), 'mail-days': number(30), days: number(365) } })
@@ -222,7 +222,7 @@ async function ask(db: Database, accountId: string): Promise<boolean> {
 
 withWriter(makeMail)
 const before = withWriter(bytesOf)
-let db = await openDatabase({ directory })
+let { db } = await openDatabase({ directory })
 await db.slowRead('select 1 as one')
 console.log(`${messages} recipients of real mail in ${mailDays} days`)
 await count(db)
@@ -235,7 +235,7 @@ const counted = withWriter(bytesOf)
 console.log(`the counts take ${((counted - before) / 1e6 / (messages / 1e6)).toFixed(0)} MB per million recipients`)
 withWriter(makeCounts)
 console.log(`30 million recipients in ${days} days: ${((withWriter(bytesOf) - counted) / 1e6 / 30).toFixed(0)} MB per million recipients`)
-db = await openDatabase({ directory })
+;({ db } = await openDatabase({ directory }))
 const isGoodAtLarge = await ask(db, 'acc_large')
 await db.close()
 rmSync(directory, { recursive: true })

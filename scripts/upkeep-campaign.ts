@@ -21,7 +21,7 @@ import { ReturnedMailBudget } from '../src/mail-back/feedback/returned-mail-budg
 import { silentLog } from '../src/platform/log.ts'
 import { Retention } from '../src/mail/message/retention.ts'
 import { parseAddress } from '../src/platform/smtp/address.ts'
-import { databaseFile } from '../src/platform/store/data-directory.ts'
+import { databaseFile } from '../src/platform/store/sqlite/data-directory.ts'
 import { Upkeep } from '../src/platform/store/upkeep.ts'
 import { erasedAddressBy } from '../src/mail/suppression/erased-address.ts'
 import { sweepSuppressions } from '../src/mail/suppression/remove-suppressions.ts'
@@ -50,7 +50,7 @@ if (!existsSync(file)) {
   flush(file)
   console.log(`made ${values.messages} messages in ${Math.round((performance.now() - startedAt) / 1000)} s, ${megabytes()} MB`)
 }
-const { db, takeHolds } = timedStore(directory)
+const { db, files, takeHolds } = timedStore(directory)
 const sizeBefore = statSync(file).size
 let longest = 0
 
@@ -81,7 +81,7 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<void
   }
 }
 
-const upkeep = new Upkeep(db.upkeep)
+const upkeep = new Upkeep(files.upkeep)
 const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, 256_000_000) })
 const others = async (eventMs: number): Promise<void> => {
   await returnedMail.sweep({ contentMs: 7 * day, eventMs })
@@ -109,8 +109,8 @@ await measure('a quarter of all is removed, and content after a week', async () 
   await others(75 * day)
 })
 await measure('its room is given back', async () => {
-  while (await db.upkeep.shrink());
-  await db.upkeep.emptyLog()
+  while (await files.upkeep.shrink());
+  await files.upkeep.emptyLog()
 })
 await measure('somebody is erased', async () => {
   const erasures = new Erasures(

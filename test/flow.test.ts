@@ -93,3 +93,14 @@ test('each library is imported only by its owner', () => {
   )
   expect(elsewhere).toEqual([])
 })
+
+test('only the store knows which engine runs', () => {
+  const engines = /platform\/store\/(?:sqlite)\/|^better-sqlite3$/
+  const importers = files
+    .filter((file) => !engines.test(file))
+    .filter((file) => importsOf(file).some((target) => engines.test(target.startsWith('.') ? resolve(src, dirname(file), target) : target)))
+  // What opens a store, and what is done without one that is open.
+  expect(importers.toSorted()).toEqual(['closed-store', 'file-copies', 'open-store'].map((name) => `platform/store/${name}.ts`))
+  const code = (file: string): string => readFileSync(join(src, file), 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*/g, '')
+  expect(files.filter((file) => placeOf(file) !== 'platform/store' && /sqlite|postgres/i.test(code(file)))).toEqual([])
+})

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openReader } from '../../src/platform/store/sqlite-connection.ts'
+import { openReader } from '../../src/platform/store/sqlite/sqlite-connection.ts'
 
 /** Reads the database of a server's data directory beside it: what is on disk, whatever the server says. */
 export const rowsIn =

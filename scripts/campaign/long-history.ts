@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { idFloor } from '../../src/platform/id.ts'
-import { migrate } from '../../src/platform/store/migrate.ts'
-import { openWriter, type Connection } from '../../src/platform/store/sqlite-connection.ts'
+import { migrate } from '../../src/platform/store/sqlite/migrate.ts'
+import { openWriter, type Connection } from '../../src/platform/store/sqlite/sqlite-connection.ts'
 
 type IdPrefix = Parameters<typeof idFloor>[0]
 

@@ -1,10 +1,11 @@
-import { FileUpkeep } from '../../src/platform/store/file-upkeep.ts'
+import { FileUpkeep } from '../../src/platform/store/sqlite/file-upkeep.ts'
 import { DamagedError, type Database, type Row, type Written } from '../../src/platform/store/database.ts'
-import { GroupCommit } from '../../src/platform/store/group-commit.ts'
-import { migrate } from '../../src/platform/store/migrate.ts'
-import { PreparedStatements } from '../../src/platform/store/prepared-statements.ts'
-import { openReader, openWriter } from '../../src/platform/store/sqlite-connection.ts'
-import { StatementNumbers } from '../../src/platform/store/statement-numbers.ts'
+import { GroupCommit } from '../../src/platform/store/sqlite/group-commit.ts'
+import { migrate } from '../../src/platform/store/sqlite/migrate.ts'
+import { PreparedStatements } from '../../src/platform/store/sqlite/prepared-statements.ts'
+import { openReader, openWriter } from '../../src/platform/store/sqlite/sqlite-connection.ts'
+import { StatementNumbers } from '../../src/platform/store/sqlite/statement-numbers.ts'
+import type { StoreFiles } from '../../src/platform/store/store.ts'
 
 /** How long something held the store thread, ms. */
 interface Hold {
@@ -16,6 +17,7 @@ interface Hold {
 
 export interface TimedStore {
   db: Database
+  files: Pick<StoreFiles, 'upkeep'>
   /** All since the last call. */
   takeHolds(): Hold[]
 }
@@ -64,22 +66,23 @@ export function timedStore(directory: string): TimedStore {
     },
     damaged: (table, problem) => new DamagedError(problem, { tables: [table], keepsOut: false, statement: 0 }),
     onInsert: () => () => {},
-    backup: () => Promise.reject(new Error('not here')),
-    copying: { begin: async () => {}, snapshot: () => Promise.reject(new Error('not here')) },
-    upkeep: {
-      shrink: () => timed('upkeep: shrink', () => upkeep.shrink()),
-      emptyLog: () => timed('upkeep: empty the log', () => upkeep.emptyLog()),
-      overwriteUnused: (from) => timed('upkeep: overwrite', () => upkeep.overwriteUnused(from)),
-      needsRewriting: async () => upkeep.do('needs-rewriting'),
-    },
     async close() {
       reader.close()
       connection.close()
       upkeep.close()
     },
   }
+  const files = {
+    upkeep: {
+      shrink: () => timed('upkeep: shrink', () => upkeep.shrink()),
+      emptyLog: () => timed('upkeep: empty the log', () => upkeep.emptyLog()),
+      overwriteUnused: (from: number) => timed('upkeep: overwrite', () => upkeep.overwriteUnused(from)),
+      needsRewriting: async () => upkeep.do('needs-rewriting'),
+    },
+  }
   return {
     db,
+    files,
     takeHolds() {
       const taken = holds
       holds = []

@@ -24,9 +24,8 @@ import { holdRestored } from '../mail-out/queue/restored-hold.ts'
 import { SendingDomains, type SendingDomainSettings } from '../senders/sending-domain/sending-domains.ts'
 import { isFullName } from '../platform/smtp/domain-name.ts'
 import type { DamagedError } from '../platform/store/database.ts'
-import type { CopyingData } from '../platform/store/thread-messages.ts'
-import { openDatabase } from '../platform/store/sqlite-database.ts'
-import type { Upgrade } from '../platform/store/upgrade-backup.ts'
+import { openStore } from '../platform/store/open-store.ts'
+import type { Upgrade } from '../platform/store/store.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
 import { IdempotencyKeys } from '../mail-in/submission/idempotency-keys.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
@@ -41,8 +40,8 @@ export interface Environment {
   onFatal(error: Error): void
   /** How long to wait for a database lock that another process holds, ms; default 5 s. */
   busyTimeoutMs?: number | undefined
-  /** What the store shares with the continuous copy; default: there is none. */
-  copying?: CopyingData
+  /** Bytes that may wait for the continuous copy; default: there is no such copy. */
+  copyLimit?: number | undefined
   /** What becomes of a database with an older schema; default: it is upgraded. */
   olderSchema?: 'upgrade' | 'refuse'
   /** True if the directory is only there to check a database that will be moved; default: no. */
@@ -68,7 +67,8 @@ interface Opened extends BaseServices {
 
 /** What a serving process and a command without a server have in common. */
 export interface Core extends Opened {
-  upkeep: Upkeep
+  /** Null where `files` is. */
+  upkeep: Upkeep | null
   backups: Backups
   accounts: Accounts
   apiKeys: ApiKeys
@@ -92,7 +92,7 @@ export async function openCore(config: Config, outside: Environment): Promise<Co
   const opened = await open(config, outside)
   try {
     const secrets = await openSecrets(opened.db, opened.health, config)
-    if (!outside.isStaging) await noteMoved({ ...opened, dataDir: config.dataDir })
+    if (!outside.isStaging) await noteMoved(opened)
     await holdRestored(opened)
     return await loadCore({ secrets, ...opened })
   } catch (error) {
@@ -102,7 +102,7 @@ export async function openCore(config: Config, outside: Environment): Promise<Co
 }
 
 async function open(config: Config, outside: Environment): Promise<Omit<Opened, 'secrets'>> {
-  const { clock, log, onFatal, busyTimeoutMs, copying, olderSchema, nameServerSockets = Infinity } = outside
+  const { clock, log, onFatal, busyTimeoutMs, copyLimit, olderSchema, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
@@ -111,8 +111,9 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     health.report(keepsOut ? 'damaged_writing' : 'damaged', { tables, problem: message })
   const onReaderLost = (error: Error): void => log.error({ error }, 'the thread for slow queries has ended; the next one starts another')
   const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
-  const db = await openDatabase({
+  const store = await openStore({
     directory: config.dataDir,
+    clock,
     busyTimeoutMs,
     olderSchema,
     backsUpUpgrades: config.upgrade.backup,
@@ -122,23 +123,23 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     onReaderLost,
     onUpgrade,
     sharedCells: metricsPage.newCells(),
-    copying,
+    copyLimit,
   })
   const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
   const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })
   const close = async (): Promise<void> => {
     resolver.close()
-    await db.close()
+    await store.db.close()
   }
   const { passwords = new PasswordHasher(), generateKeys } = outside
-  return { config, clock, log, health, metrics, metricsPage, db, resolver, passwords, generateKeys, close }
+  return { config, ...store, log, health, metrics, metricsPage, resolver, passwords, generateKeys, close }
 }
 
 /** Loads what is held in memory from a database that is open. */
 export async function loadCore(opened: Opened): Promise<Core> {
-  const { config, clock, log, db, secrets } = opened
+  const { config, clock, log, db, files, secrets } = opened
   const sandboxOnly = config.mode === 'sandbox'
-  const upkeep = new Upkeep(db.upkeep)
+  const upkeep = files && new Upkeep(files.upkeep)
   const accounts = new Accounts({ db, clock })
   const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
   const audit = new AuditLog({ db, clock })

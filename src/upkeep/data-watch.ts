@@ -2,13 +2,15 @@ import { stat } from 'node:fs/promises'
 import { fingerprintOf, hasKey, readKeyFile, type Secrets } from '../senders/account/key-file.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { Health } from '../platform/health.ts'
-import { databaseFile } from '../platform/store/data-directory.ts'
+import type { StoreFiles } from '../platform/store/store.ts'
 
 /** ms between checks */
 const intervalMs = 1_000
 
 interface WatchServices {
-  config: Pick<Config, 'dataDir' | 'secretKeyFile'>
+  config: Pick<Config, 'secretKeyFile'>
+  /** Null: only the key file is watched. */
+  files: Pick<StoreFiles, 'paths'> | null
   secrets: Pick<Secrets, 'deriveKey'>
   health: Health
 }
@@ -19,6 +21,7 @@ interface WatchServices {
  */
 export class DataWatch {
   readonly #config: WatchServices['config']
+  readonly #paths: string[]
   readonly #health: Health
   readonly #fingerprint: string
   /** The identity of each database file when it was opened. */
@@ -26,16 +29,16 @@ export class DataWatch {
   #key: string | null = null
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ config, secrets, health }: WatchServices) {
+  constructor({ config, files, secrets, health }: WatchServices) {
     this.#config = config
+    this.#paths = Object.values(files?.paths ?? {})
     this.#health = health
     this.#fingerprint = fingerprintOf(secrets)
   }
 
   /** Call it once the database and the key file are open. */
   async start(): Promise<void> {
-    const file = databaseFile(this.#config.dataDir)
-    for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    for (const path of this.#paths) {
       const found = await identityOf(path)
       if (found) this.#opened.set(path, found)
     }

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { migrations } from '../../src/platform/store/migrate.ts'
+import { migrations } from '../../src/platform/store/sqlite/migrate.ts'
 import { postgresSchema, postgresStatement } from '../support/postgres-dialect.ts'
-import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
+import { openDatabase } from '../../src/platform/store/sqlite/sqlite-database.ts'
 import type { Row, Statement, Value } from '../../src/platform/store/database.ts'
 import { sqlLiteral, startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { livedRelay } from '../support/relay-life.ts'
@@ -14,9 +14,15 @@ import { sqlLiterals } from '../support/sql-literals.ts'
  */
 const recorder = await vi.hoisted(async () => (await import('../support/statement-recorder.ts')).statementRecorder())
 
-vi.mock('../../src/platform/store/sqlite-database.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/platform/store/sqlite-database.ts')>()
-  return { ...original, openDatabase: async (options: { directory: string }) => recorder.listenTo(await original.openDatabase(options)) }
+vi.mock('../../src/platform/store/sqlite/sqlite-database.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/platform/store/sqlite/sqlite-database.ts')>()
+  return {
+    ...original,
+    openDatabase: async (options: { directory: string }) => {
+      const { db, files } = await original.openDatabase(options)
+      return { db: recorder.listenTo(db), files }
+    },
+  }
 })
 
 const schema = migrations().map(({ sql }) => postgresSchema(sql))
@@ -40,7 +46,7 @@ afterAll(() => postgres?.stop())
 
 test('a relay that does all it can runs every statement of the source', async () => {
   const relay = await livedRelay()
-  const db = await openDatabase({ directory: relay.relay.services.config.dataDir })
+  const { db } = await openDatabase({ directory: relay.relay.services.config.dataDir })
   for (const table of tables) contents.set(table, await db.slowRead(`select * from ${table}`))
   await db.close()
   const statements = [...recorder.statements]

@@ -7,7 +7,8 @@ import { silentLog } from '../../src/platform/log.ts'
 import { Retention } from '../../src/mail/message/retention.ts'
 import { searchIndex } from '../../src/readers/search/search-index.ts'
 import type { Database } from '../../src/platform/store/database.ts'
-import { databaseFile } from '../../src/platform/store/data-directory.ts'
+import { databaseFile } from '../../src/platform/store/sqlite/data-directory.ts'
+import { requireFiles, type StoreFiles } from '../../src/platform/store/store.ts'
 import { Upkeep } from '../../src/platform/store/upkeep.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { livedRelay } from '../support/relay-life.ts'
@@ -49,8 +50,9 @@ async function erase(relay: TestRelay, email: string): Promise<any> {
   return erasure
 }
 
-const traces = ({ relay }: TestRelay, texts: string[]): Promise<string[]> =>
-  tracesIn(relay.services.config.dataDir, relay.services.db, texts)
+const filesOf = ({ relay }: TestRelay): StoreFiles => requireFiles(relay.services.files, 'erasure')
+
+const traces = (relay: TestRelay, texts: string[]): Promise<string[]> => tracesIn(filesOf(relay), texts)
 
 /** Nothing is in hand, and webhooks have all events. */
 const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
@@ -163,7 +165,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
     composeDsn({ recipient: ann, diagnostic: `550 5.1.1 <${ann}> unknown`, original: `X-Original: ${ann}` }),
   ])
   await settled(relay)
-  await new Upkeep(relay.relay.services.db.upkeep).overwriteAll()
+  await new Upkeep(filesOf(relay).upkeep).overwriteAll()
   expect(await traces(relay, [ann])).toEqual([])
   // A second time there is nothing left to erase.
   expect(Object.values((await erase(relay, ann)).erased as Record<string, number>).every((count) => count === 0)).toBe(true)
@@ -175,15 +177,15 @@ test('what retention has removed can be read nowhere, and the file gets smaller'
   const recipients = Array.from({ length: 24 }, (_, n) => `person-${n}x@rcpt.example`)
   for (const to of recipients) await relay.send(to, { subject: `Subject of ${to}`, text: `Words for ${to}. `.repeat(10_000) })
   await isQuiet(relay)
-  await db.upkeep.emptyLog()
+  await filesOf(relay).upkeep.emptyLog()
   const { dataDir } = relay.relay.services.config
   const size = statSync(databaseFile(dataDir)).size
   clock.advance(100 * 24 * hour)
   const last = await relay.send('bob@rcpt.example')
   await reaches(relay, last, 'bob@rcpt.example', 'delivered')
   await new Retention(db, { contentMs: 7 * 24 * hour, eventMs: 90 * 24 * hour }).sweep(clock.now())
-  await new Upkeep(db.upkeep).run()
-  await db.upkeep.emptyLog()
+  await new Upkeep(filesOf(relay).upkeep).run()
+  await filesOf(relay).upkeep.emptyLog()
   expect(
     await traces(
       relay,
@@ -238,7 +240,7 @@ test('content that others wait for stays until they have it, shown to nobody', a
   relay.clock.advance(72 * hour)
   await reaches(relay, id, 'later@rcpt.example', 'bounced')
   await erasures.resume()
-  await relay.relay.services.db.upkeep.emptyLog()
+  await filesOf(relay).upkeep.emptyLog()
   expect(await traces(relay, ['Words for both', ann])).toEqual([])
   expect(mx.messages).toHaveLength(1)
 })
@@ -301,10 +303,10 @@ test('a relay that has done everything forgets everybody it has written to', asy
   )
   const addresses = rows.map(({ address }) => address).filter((address) => address.endsWith('@rcpt.example'))
   expect(addresses.length).toBeGreaterThan(3)
-  expect(await tracesIn(services.config.dataDir, services.db, addresses)).toHaveLength(2 * addresses.length)
+  expect(await tracesIn(requireFiles(services.files, 'erasure'), addresses)).toHaveLength(2 * addresses.length)
   expect(await columnsWith(services.db, addresses)).toEqual([])
   for (const address of addresses) expect((await runCommand({ argv: ['erase', address], cwd: '/' }, services)).exitCode).toBe(0)
-  expect(await tracesIn(services.config.dataDir, services.db, addresses)).toEqual([])
+  expect(await tracesIn(requireFiles(services.files, 'erasure'), addresses)).toEqual([])
   const [change] = await services.db.slowRead("select * from audit where operation = 'erase' order by id desc limit 1")
   expect(change).toMatchObject({ actor_type: 'command', object_id: expect.stringMatching(/^era_/), fields: '' })
 }, 120_000)

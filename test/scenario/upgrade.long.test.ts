@@ -11,9 +11,9 @@ import { lineOf } from '../support/command-lines.ts'
 import { upgradeDatabase } from '../../src/clients/command/upgrade-command.ts'
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
-import { migrations, newestSchema } from '../../src/platform/store/migrate.ts'
-import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
-import { backUpBefore, removeUpgradeBackups } from '../../src/platform/store/upgrade-backup.ts'
+import { migrations, newestSchema } from '../../src/platform/store/sqlite/migrate.ts'
+import { openDatabase } from '../../src/platform/store/sqlite/sqlite-database.ts'
+import { backUpBefore, removeUpgradeBackups } from '../../src/platform/store/sqlite/upgrade-backup.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { makeFirstData, type FirstData } from '../support/first-schema.ts'
 import { inOtherProcess } from '../support/other-process.ts'
@@ -164,9 +164,9 @@ test.each(versions.filter((_, place) => place % 3 === 1))(
     const { directory, data } = dataOf(1)
     // The migration is done, and not committed.
     const script = `
-      const { openWriter } = await source('platform/store/sqlite-connection.ts')
-      const { migrate, migrations } = await source('platform/store/migrate.ts')
-      const { backUpBefore, upgradeOf } = await source('platform/store/upgrade-backup.ts')
+      const { openWriter } = await source('platform/store/sqlite/sqlite-connection.ts')
+      const { migrate, migrations } = await source('platform/store/sqlite/migrate.ts')
+      const { backUpBefore, upgradeOf } = await source('platform/store/sqlite/upgrade-backup.ts')
       const connection = openWriter(given.directory)
       await backUpBefore(upgradeOf(connection, ${newest}, { directory: given.directory, isBackedUp: true }), connection)
       const last = migrations().find(({ version }) => version === given.version).sql

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
-import { databaseFile } from '../../src/platform/store/data-directory.ts'
-import { openReader, openWriter } from '../../src/platform/store/sqlite-connection.ts'
+import { databaseFile } from '../../src/platform/store/sqlite/data-directory.ts'
+import { openReader, openWriter } from '../../src/platform/store/sqlite/sqlite-connection.ts'
 
 /** A page of a database file. */
 export interface Page {

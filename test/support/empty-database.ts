@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { databaseFile } from '../../src/platform/store/data-directory.ts'
-import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
+import { databaseFile } from '../../src/platform/store/sqlite/data-directory.ts'
+import { openDatabase } from '../../src/platform/store/sqlite/sqlite-database.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
 let made: Promise<Buffer> | undefined
@@ -13,7 +13,7 @@ async function make(): Promise<Buffer> {
   const onFatal = (error: Error): void => {
     throw error
   }
-  const db = await openDatabase({ directory: path, onFatal })
+  const { db } = await openDatabase({ directory: path, onFatal })
   await db.close()
   const content = readFileSync(databaseFile(path))
   remove()

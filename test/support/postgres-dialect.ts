@@ -1,4 +1,4 @@
-import { opaqueSql, withPlaceholders } from '../../src/platform/store/named-parameters.ts'
+import { opaqueSql, withPlaceholders } from '../../src/platform/store/sqlite/named-parameters.ts'
 
 const columnType = new RegExp(`${opaqueSql}|\\b(?:integer primary key|without rowid|blob|text)\\b`, 'gi')
 

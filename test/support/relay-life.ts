@@ -310,7 +310,7 @@ async function runQueue(relay: TestRelay): Promise<void> {
 async function findRestored(relay: TestRelay): Promise<void> {
   const { services } = relay.relay
   await services.db.write([{ sql: "update last_place set lock_file = '1:1:1', database_file = '2:2:2'" }])
-  await noteMoved({ ...services, dataDir: relay.dataDir })
+  await noteMoved(services)
   for (const verb of ['release', 'cancel']) {
     const later = new Date(relay.clock.now() + hour).toISOString()
     const waiting = await relay.send(`restored-${verb}@rcpt.example`, { scheduled_at: later })

@@ -8,7 +8,7 @@ import { MetricsPage } from '../../src/platform/metrics/metrics-page.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
-import { testDatabase } from './test-database.ts'
+import { testStore } from './test-database.ts'
 
 export interface TestCore extends Core {
   clock: SettableClock
@@ -25,7 +25,7 @@ export async function testCore({ now, over }: { now?: number | undefined; over?:
   const clock = settableClock(now)
   const logged: string[] = []
   const log = createLog('debug', (line) => logged.push(line))
-  const db = over ?? (await testDatabase())
+  const { db, files } = over ? { db: over, files: null } : await testStore()
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
   const none = async () => ({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })
@@ -33,6 +33,6 @@ export async function testCore({ now, over }: { now?: number | undefined; over?:
   const secrets = secretsFrom(Buffer.alloc(32))
   const health = new Health({ clock, log })
   const secret = { secrets, ...cheapSecrets() }
-  const core = await loadCore({ config, clock, log, health, metrics, metricsPage, db, resolver, ...secret, close: () => db.close() })
+  const core = await loadCore({ config, clock, log, health, metrics, metricsPage, db, files, resolver, ...secret, close: () => db.close() })
   return Object.assign(core, { clock, logged })
 }

@@ -1,23 +1,30 @@
 import { onTestFinished } from 'vitest'
 import type { Database, Statement } from '../../src/platform/store/database.ts'
-import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
+import type { StoreFiles } from '../../src/platform/store/store.ts'
+import { openDatabase } from '../../src/platform/store/sqlite/sqlite-database.ts'
 import { processDirectory } from './temporary-directory.ts'
 
-interface Store {
+type AtEnd = (close: () => Promise<void>) => void
+
+interface FreeStore {
   db: Database
+  files: StoreFiles
   schemaVersion: number
   /** Leaves in it what a new one has. */
   emptying: Statement[]
 }
 
 /** Those that nobody holds. */
-const free: Store[] = []
+const free: FreeStore[] = []
 
 /**
  * A database with nothing in it, closed with the running test or when `atEnd` says. To open one takes longer than most tests do, so it may be
  * one that was closed before in this process, emptied: who still holds that one finds it closed.
  */
-export async function testDatabase(atEnd: (close: () => Promise<void>) => void = onTestFinished): Promise<Database> {
+export const testDatabase = async (atEnd?: AtEnd): Promise<Database> => (await testStore(atEnd)).db
+
+/** A database as `testDatabase`, with its files. */
+export async function testStore(atEnd: AtEnd = onTestFinished): Promise<{ db: Database; files: StoreFiles }> {
   const store = free.pop() ?? (await openStore())
   const { db } = store
   let closed: Promise<void> | undefined
@@ -28,37 +35,34 @@ export async function testDatabase(atEnd: (close: () => Promise<void>) => void =
     slowRead: (sql, params) => whileOpen(() => db.slowRead(sql, params)),
     write: (batch, options) => whileOpen(() => db.write(batch, options)),
     damaged: (table, problem) => db.damaged(table, problem),
-    backup: (file) => whileOpen(() => db.backup(file)),
     onInsert(table, heard) {
       const end = db.onInsert(table, heard)
       unfollow.push(end)
       return end
     },
-    copying: db.copying,
-    upkeep: db.upkeep,
     close() {
       for (const end of unfollow) end()
       return (closed ??= giveBack(store))
     },
   }
   atEnd(() => lent.close())
-  return lent
+  return { db: lent, files: store.files }
 }
 
 /** Comes after all that was handed over. */
-async function giveBack(store: Store): Promise<void> {
+async function giveBack(store: FreeStore): Promise<void> {
   const { db } = store
   if ((await schemaVersion(db)) !== store.schemaVersion) return db.close()
   await db.write(store.emptying)
   free.push(store)
 }
 
-async function openStore(): Promise<Store> {
+async function openStore(): Promise<FreeStore> {
   const onFatal = (error: Error): void => {
     throw error
   }
-  const db = await openDatabase({ directory: processDirectory(), onFatal })
-  return { db, schemaVersion: await schemaVersion(db), emptying: await emptyingOf(db) }
+  const { db, files } = await openDatabase({ directory: processDirectory(), onFatal })
+  return { db, files, schemaVersion: await schemaVersion(db), emptying: await emptyingOf(db) }
 }
 
 async function schemaVersion(db: Database): Promise<number> {

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Database } from '../../src/platform/store/database.ts'
-import { databaseFile } from '../../src/platform/store/data-directory.ts'
+import type { StoreFiles } from '../../src/platform/store/store.ts'
 import { testDirectory } from './temporary-directory.ts'
 
 /** What can be read of a text in stored bytes: itself in any case, percent-encoded, in quoted-printable, in base64 at each offset. */
@@ -17,15 +16,14 @@ function tracesOf(text: string): string[] {
   return [lower, encodeURIComponent(lower).toLowerCase(), lower.replaceAll('@', '=40'), ...inBase64.filter((form) => form.length >= 8)]
 }
 
-/** The files of a data directory in which one of these texts can be read in some form: the database, its log and a new backup. */
-export async function tracesIn(dataDir: string, db: Database, texts: string[]): Promise<string[]> {
+/** The files of a store in which one of these texts can be read in some form: the database, its log and a new backup. */
+export async function tracesIn({ backup: copyTo, paths }: StoreFiles, texts: string[]): Promise<string[]> {
   const backup = join(testDirectory(), 'backup.db')
-  await db.backup(backup)
-  const database = databaseFile(dataDir)
+  await copyTo(backup)
   const found: string[] = []
   for (const [name, file] of [
-    ['database', database],
-    ['log', `${database}-wal`],
+    ['database', paths.database],
+    ['log', paths.log],
     ['backup', backup],
   ] as const) {
     const bytes = existsSync(file) ? readFileSync(file).toString('latin1').toLowerCase() : ''

@@ -5,16 +5,16 @@ import { openKeyFile } from '../../src/senders/account/key-file.ts'
 import { DataWatch } from '../../src/upkeep/data-watch.ts'
 import { Health } from '../../src/platform/health.ts'
 import { silentLog } from '../../src/platform/log.ts'
-import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
+import { openDatabase } from '../../src/platform/store/sqlite/sqlite-database.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 async function watched() {
   const dataDir = testDirectory()
-  const db = await openDatabase({ directory: dataDir })
+  const { db, files } = await openDatabase({ directory: dataDir })
   onTestFinished(() => db.close())
   const secretKeyFile = join(dataDir, 'secret.key')
   const health = new Health({ clock: { now: () => 0 }, log: silentLog })
-  const watch = new DataWatch({ config: { dataDir, secretKeyFile }, secrets: openKeyFile(secretKeyFile), health })
+  const watch = new DataWatch({ config: { secretKeyFile }, files, secrets: openKeyFile(secretKeyFile), health })
   await watch.start()
   onTestFinished(() => watch.stop())
   const faults = async (): Promise<string[]> => {

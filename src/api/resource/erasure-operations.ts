@@ -44,6 +44,7 @@ export const erasureOperations = (services: Needs<'erasures'>): Operation[] => [
     description: whatItDoes,
     body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
     answer: ['The erasure is running.', erasure.schema, 202],
+    refuses: ['invalid_state'],
     handle: async ({ caller, body: { email, everywhere = false } }) => {
       if (everywhere) requirePermission(caller, 'operator')
       const { accountId, sandbox } = caller

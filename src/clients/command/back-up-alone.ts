@@ -6,7 +6,7 @@ import { Health } from '../../platform/health.ts'
 import type { Log } from '../../platform/log.ts'
 import { MetricsPage } from '../../platform/metrics/metrics-page.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
-import { openDatabase } from '../../platform/store/sqlite-database.ts'
+import { openStore } from '../../platform/store/open-store.ts'
 import { makeBackup } from './backup-commands.ts'
 import type { CommandInput, CommandOutput } from './command.ts'
 
@@ -16,9 +16,9 @@ import type { CommandInput, CommandOutput } from './command.ts'
  */
 export async function backUpAlone(input: CommandInput, config: Config, log: Log): Promise<CommandOutput> {
   const clock = systemClock
-  const db = await openDatabase({ directory: config.dataDir, olderSchema: 'keep' })
+  const { db, files } = await openStore({ directory: config.dataDir, clock, olderSchema: 'keep' })
   try {
-    const services = { config, clock, log, db: { backup: db.backup, read: readOlder(db) } }
+    const services = { config, clock, log, files, db: { read: readOlder(db) } }
     const backups = new Backups({ ...services, health: new Health({ clock, log }), metrics: new MetricsPage({ clock, log }).metrics })
     return await makeBackup(input, { ...services, backups })
   } finally {

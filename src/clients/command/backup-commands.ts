@@ -9,8 +9,8 @@ import { isS3, openTarget } from '../../upkeep/backup/open-target.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { flushDirectoryLater } from '../../platform/durable-file.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
-import type { Database } from '../../platform/store/database.ts'
-import { removeCopy } from '../../platform/store/mark-copy.ts'
+import { removeCopy } from '../../platform/store/file-copies.ts'
+import { requireFiles, type Store } from '../../platform/store/store.ts'
 import { argument, flagOption, listObject, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
@@ -66,7 +66,8 @@ export function isTarget(place: string, cwd: string): boolean {
 
 interface BackupServices {
   config: Config
-  db: Pick<Database, 'backup' | 'read'>
+  db: Pick<Store['db'], 'read'>
+  files: Store['files']
   backups: Pick<Backups, 'make'>
 }
 
@@ -76,7 +77,8 @@ export function makeBackup(input: CommandInput, services: BackupServices): Promi
   return isTarget(place, input.cwd) ? backUpTo(place, input, services) : backUpIntoFile(input, services)
 }
 
-async function backUpIntoFile(input: CommandInput, { db, config }: BackupServices): Promise<CommandOutput> {
+async function backUpIntoFile(input: CommandInput, { db, config, ...store }: BackupServices): Promise<CommandOutput> {
+  const files = requireFiles(store.files, 'backup')
   const file = resolve(input.cwd, argument(input, 0))
   const keyCopy = flagOption(input, 'with-key') ? keyFileBeside(file) : null
   const made: string[] = []
@@ -85,7 +87,7 @@ async function backUpIntoFile(input: CommandInput, { db, config }: BackupService
       await makeFile(target)
       made.push(target)
     }
-    await fill(file, (part) => db.backup(part))
+    await fill(file, (part) => files.backup(part))
     if (keyCopy !== null) await fill(keyCopy, (part) => copyKeyFile(config.secretKeyFile, part, db))
   } catch (error) {
     for (const target of made) await rm(target, { force: true })

@@ -1,30 +1,27 @@
-import type { Config } from '../../platform/config/settings.ts'
-import { compact, keepTemporaryFilesIn, type CompactPlan } from '../../platform/store/compact.ts'
-import { findDatabase } from '../../platform/store/data-directory.ts'
+import { closedStore, type CompactPlan } from '../../platform/store/closed-store.ts'
 import { megabytes } from '../../platform/store/disk-space.ts'
-import { holdDirectory, requireIdle } from '../../platform/store/hold-directory.ts'
+import { requireFiles } from '../../platform/store/store.ts'
+import type { Config } from '../../platform/config/settings.ts'
 import type { CommandOutput } from './command.ts'
 
 /**
  * Rewrites the database while no server uses it.
  * @param tell writes a line for the person who waits
- * @throws SternaError `configuration` if a server holds the directory or its database is gone,
- *   `invalid_state` if there is too little disk space
+ * @throws SternaError `configuration` if a server holds the directory or its database is gone, `invalid_state` if there is too little disk
+ *   space, or the database is on a server
  */
-export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (line: string) => void): CommandOutput {
-  keepTemporaryFilesIn(dataDir)
-  const { file } = findDatabase(dataDir)
-  const held = holdDirectory(dataDir)
-  try {
-    requireIdle(dataDir, held)
-    const { before, after } = compact(file, (plan) => tell(announcement(file, plan)))
-    return {
-      stdout: `${file}\n`,
-      json: { object: 'compaction', database: file, bytes_before: before, bytes_after: after },
-      stderr: `Rewritten: ${megabytes(before)} MB before, ${megabytes(after)} MB now. Older backups still contain the deleted data.\n`,
-    }
-  } finally {
-    held.release()
+export function compactDatabase(
+  { dataDir }: Pick<Config, 'dataDir'>,
+  tell: (line: string) => void,
+  store = closedStore(dataDir),
+): CommandOutput {
+  const files = requireFiles(store.files, 'compact')
+  const { database } = files
+  const { before, after } = files.compact((plan) => tell(announcement(database, plan)))
+  return {
+    stdout: `${database}\n`,
+    json: { object: 'compaction', database, bytes_before: before, bytes_after: after },
+    stderr: `Rewritten: ${megabytes(before)} MB before, ${megabytes(after)} MB now. Older backups still contain the deleted data.\n`,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from '../../platform/config/settings.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { findDatabase } from '../../platform/store/data-directory.ts'
+import { closedStore } from '../../platform/store/closed-store.ts'
 import { needOf, type Command, type CommandInput } from './command.ts'
 
 /**
@@ -9,7 +9,7 @@ import { needOf, type Command, type CommandInput } from './command.ts'
  * @throws SternaError `not_found`
  */
 export function requireData(command: Command, input: CommandInput, { dataDir }: Pick<Config, 'dataDir'>): void {
-  if (!['any data', 'data'].includes(needOf(command, input)) || !findDatabase(dataDir).isNew) return
+  if (!['any data', 'data'].includes(needOf(command, input)) || !closedStore(dataDir).isNew()) return
   throw new SternaError(
     'not_found',
     `There is no server's data in ${dataDir}. Start the server first. If there is one elsewhere, give this command its ` +

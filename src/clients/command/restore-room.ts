@@ -1,15 +1,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { codeOf } from '../../platform/durable-file.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { StorageFullError } from '../../platform/store/database.ts'
 import { freeIn, megabytes } from '../../platform/store/disk-space.ts'
 
 /** Disk space that migrating a backup may need, bytes. */
 const spareBytes = 64 * 1024 * 1024
-const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])
-/** What SQLite says on a store thread, whose errors have no code here. */
-const fullWords = /database or disk is full/
 
 /**
  * A copy of the backup is opened, migrated and moved into place.
@@ -30,12 +25,6 @@ export function noRoom(dataDir: string, staging: string): SternaError {
   const names = existsSync(staging) ? readdirSync(staging, { recursive: true, encoding: 'utf8' }) : []
   const written = names.reduce((sum, name) => sum + statSync(join(staging, name)).size, 0)
   return full(dataDir, `it needs more than the ${megabytes(freeIn(dataDir) + written)} MB that were free`)
-}
-
-/** Whether an error comes from a full disk, or a quota that is used up. */
-export function isFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return error instanceof StorageFullError || fullCodes.has(codeOf(error)) || fullWords.test(error.message) || isFull(error.cause)
 }
 
 const full = (dataDir: string, how: string): SternaError =>

@@ -1,5 +1,5 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { adoptStagedKey, stageKey } from '../../senders/account/key-switch.ts'
 import { fingerprintOf, hasKey, readKeyFile } from '../../senders/account/key-file.ts'
 import { accessOf, configuredTarget } from '../../upkeep/backup/backup-settings.ts'
@@ -12,15 +12,15 @@ import { flushDirectory, flushFile } from '../../platform/durable-file.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
 import { silentLog } from '../../platform/log.ts'
-import { commitTo, databaseFile, findDatabase, newRestoredName } from '../../platform/store/data-directory.ts'
+import { closedStore, type ClosedFiles, type ClosedStore, type HeldFiles } from '../../platform/store/closed-store.ts'
 import { StorageFullError } from '../../platform/store/database.ts'
-import { holdDirectory, requireIdle } from '../../platform/store/hold-directory.ts'
-import { requireWhole } from '../../platform/store/sqlite-connection.ts'
+import { isFull } from '../../platform/store/disk-space.ts'
+import { requireFiles } from '../../platform/store/store.ts'
 import { isTarget, keyFileBeside } from './backup-commands.ts'
 import { argument, flagOption, textOption, usageFault, type CommandInput, type CommandOutput } from './command.ts'
 import { holdRestored, noteCopied, restoredHold, type RestoredHold } from '../../mail-out/queue/restored-hold.ts'
 import { openCommandServices } from './open-command-services.ts'
-import { isFull, noRoom, requireRoom } from './restore-room.ts'
+import { noRoom, requireRoom } from './restore-room.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 /** The directory in which a backup is checked. */
@@ -30,19 +30,20 @@ const stagingName = 'restoring'
  * Replaces the data directory's database with a backup. It first opens and migrates a copy, so a file that is not a backup changes nothing.
  * The backup gets a directory of its own next to the existing data, and one rename makes it the current database together with its key.
  * Whenever this is interrupted, the next start has all of the old data or all of the new.
- * @throws SternaError `configuration` if a server holds the directory, `invalid_state` if data or a key is in the way or missing
+ * @throws SternaError `configuration` if a server holds the directory, `invalid_state` if data or a key is in the way or missing, or the
+ *   database is on a server
  */
-export async function restoreBackup(input: CommandInput, config: Config): Promise<CommandOutput> {
+export async function restoreBackup(input: CommandInput, config: Config, store = closedStore(config.dataDir)): Promise<CommandOutput> {
+  const files = requireFiles(store.files, 'restore')
   const place = argument(input, 0) || configuredTarget(config)
   const source = isTarget(place, input.cwd) ? targetSource(place, input, config) : fileSource(place, input, config)
   const { dataDir } = config
-  const held = holdDirectory(dataDir)
+  const held = files.hold()
   try {
-    requireIdle(dataDir, held)
-    const before = databaseIn(dataDir)
+    const before = hasData(store) ? files.database : null
     if (!flagOption(input, 'force')) requireNoData(before, config)
     // The directory is from before it named its database, and there will be two.
-    if (before !== null) commitTo(dataDir, before, held.lock)
+    if (before !== null) held.commitTo(before)
     const staging = join(dataDir, stagingName)
     try {
       // An interrupted restore may have left it.
@@ -52,15 +53,12 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       requireRoom(dataDir, [file, `${file}-wal`])
       const keyFile = currentIfEnough(found, config)
       if (!flagOption(input, 'force')) requireSameKey(keyFile, config)
-      const { accounts, held: hold } = await prepare(file, {
-        ...config,
-        dataDir: staging,
-        secretKeyFile: keyFile,
-        // The file that is being restored is the backup.
-        upgrade: { ...config.upgrade, backup: false },
-      })
-      const target = moveIn(databaseFile(staging), dataDir)
-      switchTo(target, keyFile, held.lock, config)
+      const prepared = requireFiles(closedStore(staging).files, 'restore')
+      // The file that is being restored is the backup.
+      const upgrade = { ...config.upgrade, backup: false }
+      const { accounts, held: hold } = await prepare(file, prepared, { ...config, dataDir: staging, secretKeyFile: keyFile, upgrade })
+      const target = moveIn(prepared.database, join(dataDir, held.newName()))
+      switchTo(target, keyFile, held, config)
       const kept = before === null ? '' : ` The previous data was kept: ${before}.`
       return {
         stdout: `${target}\n`,
@@ -143,13 +141,12 @@ function findKeyFile(input: CommandInput, beside: string | null, config: Config)
   )
 }
 
-/** The existing database file; null if there is none, or only remains of one. */
-function databaseIn(directory: string): string | null {
+/** False also if there are only remains of a database. */
+function hasData(store: ClosedStore): boolean {
   try {
-    const { file, isNew } = findDatabase(directory)
-    return isNew ? null : file
+    return !store.isNew()
   } catch (error) {
-    if (error instanceof SternaError) return null
+    if (error instanceof SternaError) return false
     throw error
   }
 }
@@ -177,13 +174,13 @@ function requireSameKey(keyFile: string, { secretKeyFile }: Config): void {
 const isSameFile = (one: string, other: string): boolean => readFileSync(one).equals(readFileSync(other))
 
 /** Opens a copy with the key, which checks both, migrates the schema and holds the mail that is queued in it. */
-async function prepare(file: string, config: Config): Promise<{ accounts: number; held: RestoredHold }> {
-  const copy = databaseFile(config.dataDir)
+async function prepare(file: string, staged: ClosedFiles, config: Config): Promise<{ accounts: number; held: RestoredHold }> {
+  const copy = staged.database
   try {
     copyPrivately(file, copy)
     // A database that was not made by `sterna backup` may have its last commits in the file next to it.
     if (existsSync(`${file}-wal`)) copyPrivately(`${file}-wal`, `${copy}-wal`)
-    requireWhole(config.dataDir)
+    staged.requireWhole()
     const { services, close } = await openCommandServices(config, silentLog, { isStaging: true })
     try {
       for (const { keys } of services.sendingDomains.list()) for (const { id } of keys) services.sendingDomains.privateKey(id)
@@ -210,15 +207,14 @@ function copyPrivately(from: string, to: string): void {
 }
 
 /** Moves a database that nobody has open into a directory of its own, and flushes it. */
-function moveIn(database: string, dataDir: string): string {
+function moveIn(database: string, directory: string): string {
   // It was closed while the disk was full, so part of the data is still in there.
   if (existsSync(`${database}-wal`)) throw new StorageFullError()
-  const directory = join(dataDir, newRestoredName(dataDir))
   const target = join(directory, basename(database))
   mkdirSync(directory, { mode: 0o700 })
   flushFile(database)
   renameSync(database, target)
-  for (const changed of [directory, dataDir]) flushDirectory(changed)
+  for (const changed of [directory, dirname(directory)]) flushDirectory(changed)
   return target
 }
 
@@ -226,9 +222,9 @@ function moveIn(database: string, dataDir: string): string {
  * Switches from one database and key to another: everything is old until the directory is committed to the new one, and everything is new
  * from then on.
  */
-function switchTo(database: string, keyFile: string, lock: string, { dataDir, secretKeyFile }: Config): void {
+function switchTo(database: string, keyFile: string, held: HeldFiles, { secretKeyFile }: Config): void {
   const isInPlace = existsSync(secretKeyFile) && isSameFile(keyFile, secretKeyFile)
   if (!isInPlace) stageKey(secretKeyFile, readFileSync(keyFile, 'latin1'))
-  commitTo(dataDir, database, lock)
+  held.commitTo(database)
   if (!isInPlace) adoptStagedKey(secretKeyFile, fingerprintOf(readKeyFile(keyFile)))
 }

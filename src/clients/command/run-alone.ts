@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../platform/config/settings.ts'
 import type { Log } from '../../platform/log.ts'
-import { findDatabase } from '../../platform/store/data-directory.ts'
+import { closedStore } from '../../platform/store/closed-store.ts'
 import { backUpAlone } from './back-up-alone.ts'
 import { parseCommand, resultOf, runCommand } from './command-line.ts'
 import { flagOption, type Command, type CommandClient, type CommandInput } from './command.ts'
@@ -22,7 +22,7 @@ export async function runAlone(
   const { command, input } = parseCommand(request)
   requireData(command, input, config)
   if (command.name === 'backup') return resultOf(await backUpAlone(input, config, log), input)
-  const { isNew } = findDatabase(config.dataDir)
+  const isNew = closedStore(config.dataDir).isNew()
   if (isNew && onlyShows(command, input)) return inNoDirectory(config, (empty) => runOn(request, { config: empty, log, client }))
   const ran = await runOn(request, { config, log, client })
   return isNew ? { ...ran, stderr: `${config.dataDir} was empty, so a new database was made there.\n${ran.stderr}` } : ran

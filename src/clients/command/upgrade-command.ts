@@ -1,10 +1,9 @@
 import type { Config } from '../../platform/config/settings.ts'
-import { findDatabase } from '../../platform/store/data-directory.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { closedStore } from '../../platform/store/closed-store.ts'
 import { freeIn, megabytes } from '../../platform/store/disk-space.ts'
-import { newestSchema, requireKnown, schemaOf } from '../../platform/store/migrate.ts'
-import { openDatabase } from '../../platform/store/sqlite-database.ts'
-import { openReader } from '../../platform/store/sqlite-connection.ts'
-import { upgradeOf, type Upgrade } from '../../platform/store/upgrade-backup.ts'
+import { openStore } from '../../platform/store/open-store.ts'
+import type { Upgrade } from '../../platform/store/store.ts'
 import { flagOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 
 export const upgradeCommands: Command[] = [
@@ -34,8 +33,7 @@ export async function upgradeDatabase(
   config: UpgradeConfig,
   { version, tell }: { version: string; tell(line: string): void },
 ): Promise<CommandOutput> {
-  const newest = newestSchema()
-  const { found, plan } = findUpgrade(config, newest)
+  const { found, newest, plan } = closedStore(config.dataDir).findUpgrade(config.upgrade.backup)
   const isDryRun = flagOption(input, 'dry-run')
   if (plan !== null && !isDryRun) await carryOut(config, tell)
   return {
@@ -44,22 +42,15 @@ export async function upgradeDatabase(
   }
 }
 
-function findUpgrade({ dataDir, upgrade }: UpgradeConfig, newest: number): { found: number; plan: Upgrade | null } {
-  // Without it, SQLite would say that it cannot open a file.
-  findDatabase(dataDir)
-  const connection = openReader(dataDir)
-  try {
-    const found = schemaOf(connection)
-    requireKnown(found, newest)
-    return { found, plan: upgradeOf(connection, newest, { directory: dataDir, isBackedUp: upgrade.backup }) }
-  } finally {
-    connection.close()
-  }
-}
-
 async function carryOut({ dataDir, upgrade }: UpgradeConfig, tell: (line: string) => void): Promise<void> {
   const onUpgrade = ({ from, to }: Upgrade): void => tell(`Changing the schema of the database from ${from} to ${to}.`)
-  const db = await openDatabase({ directory: dataDir, olderSchema: 'upgrade', backsUpUpgrades: upgrade.backup, onUpgrade })
+  const { db } = await openStore({
+    directory: dataDir,
+    clock: systemClock,
+    olderSchema: 'upgrade',
+    backsUpUpgrades: upgrade.backup,
+    onUpgrade,
+  })
   await db.close()
 }
 

@@ -15,20 +15,24 @@ const maxPartBytes = 0.1
  * refused.
  */
 export class FreeSpace {
-  readonly #directory: string
+  readonly #directory: string | null
   readonly #reserve: number
   readonly #health: Health
   #left = Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /** `reserve` in bytes */
-  constructor(directory: string, reserve: number, health: Health) {
+  /**
+   * @param directory of the database; null if it is on a server, which says by itself when its disk is full
+   * @param reserve bytes
+   */
+  constructor(directory: string | null, reserve: number, health: Health) {
     this.#directory = directory
     this.#reserve = reserve
     this.#health = health
   }
 
   async start(): Promise<void> {
+    if (this.#directory === null) return
     await this.measure()
     this.#timer = setInterval(() => void this.measure(), intervalMs)
     this.#timer.unref()
@@ -40,7 +44,7 @@ export class FreeSpace {
 
   /** Measures the free space; if the file system gives no answer, the last figure stays. */
   async measure(): Promise<void> {
-    const { bavail, blocks, bsize } = await statfs(this.#directory).catch(() => ({ bavail: NaN, blocks: 0, bsize: 0 }))
+    const { bavail, blocks, bsize } = await statfs(this.#directory ?? '').catch(() => ({ bavail: NaN, blocks: 0, bsize: 0 }))
     if (Number.isNaN(bavail)) return
     this.#left = bavail * bsize - Math.min(this.#reserve, blocks * bsize * maxPartBytes)
     this.#health.set('disk_full', this.#left <= 0, { free: bavail * bsize })

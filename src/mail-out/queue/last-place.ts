@@ -1,9 +1,7 @@
-import type { Clock } from '../../platform/clock.ts'
 import { newestTime } from '../../mail/event/newest-time.ts'
-import { databaseFile } from '../../platform/store/data-directory.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
 import { isSameFile, witnessOf } from '../../platform/store/file-witness.ts'
-import { lockFile } from '../../platform/store/hold-directory.ts'
+import type { Store, StoreFiles } from '../../platform/store/store.ts'
 
 interface Place extends Record<string, string> {
   lock_file: string
@@ -16,8 +14,8 @@ interface Place extends Record<string, string> {
  * lock, and a restore brings another database. `holdRestored` does the rest. The mark and the note of the new place are one batch, so this
  * is told once, whenever it is interrupted.
  */
-export async function noteMoved({ db, clock, dataDir }: { db: Database; clock: Pick<Clock, 'now'>; dataDir: string }): Promise<void> {
-  const place = placeOf(dataDir)
+export async function noteMoved({ db, clock, files }: Pick<Store, 'db' | 'clock' | 'files'>): Promise<void> {
+  const place = files && placeOf(files)
   const [last] = await db.read<Place>('select lock_file, database_file from last_place')
   if (place === null || (last?.lock_file === place.lock_file && isSameFile(last.database_file, place.database_file))) return
   const isMoved = last !== undefined && !isSameFile(last.lock_file, place.lock_file) && !isSameFile(last.database_file, place.database_file)
@@ -26,8 +24,8 @@ export async function noteMoved({ db, clock, dataDir }: { db: Database; clock: P
   await (isMoved ? noted : noted.catch(() => {}))
 }
 
-function placeOf(dataDir: string): Place | null {
-  const [lock, database] = [witnessOf(lockFile(dataDir)), witnessOf(databaseFile(dataDir))]
+function placeOf({ lock: lockFile, paths }: StoreFiles): Place | null {
+  const [lock, database] = [witnessOf(lockFile), witnessOf(paths.database)]
   return lock === null || database === null ? null : { lock_file: lock, database_file: database }
 }
 

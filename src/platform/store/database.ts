@@ -54,35 +54,8 @@ export interface Database {
   damaged(table: string, problem: string): DamagedError
   /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns a function that ends this. */
   onInsert(table: string, heard: () => void): () => void
-  /** Copies the database, as it is at one moment, into a new file while work continues. The copy says that it is one (`markCopy`). */
-  backup(file: string): Promise<void>
-  copying: StoreCopying
-  upkeep: StoreUpkeep
   /** Waits for pending requests, then closes. */
   close(): Promise<void>
-}
-
-/** What the continuous copy asks of a database that was opened for one. */
-export interface StoreCopying {
-  /** From the next commit on, everything belongs to this generation of the copy. */
-  begin(generation: string): Promise<void>
-  /** Like `backup`, but page for page as it is, so that commits of the log can be added. */
-  snapshot(file: string): Promise<void>
-}
-
-/** Keeps the database files small and free of removed data. Each call is a step of a few milliseconds. */
-export interface StoreUpkeep {
-  /** Returns some of the freed space to the file system. False if enough has been returned. */
-  shrink(): Promise<boolean>
-  /** Empties the log. False if somebody is reading from it: try again later. */
-  emptyLog(): Promise<boolean>
-  /**
-   * Overwrites what deleting has left in unused bytes, starting at a position in the file; 1 is the beginning. Returns the position to
-   * continue at, which is the same if somebody was in the way; null at the end.
-   */
-  overwriteUnused(from: number): Promise<number | null>
-  /** True for files from before these features: until they are rewritten, deleted data in them can still be read. */
-  needsRewriting(): Promise<boolean>
 }
 
 /** A statement changed a different number of rows than it had to: somebody else was first. */

@@ -2,16 +2,18 @@ import { stat, statfs } from 'node:fs/promises'
 import { codeOf } from '../durable-file.ts'
 import type { Gauges } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { databaseFile } from './data-directory.ts'
+import type { StoreFiles } from './store.ts'
 
 /** How large the database files are, and how much space is left. Looking does not open them. */
-export const diskFigures = (directory: string, { databaseBytes, walBytes, diskFree, diskSize }: Metrics): Gauges => ({
+export const diskFigures = (
+  { directory, paths }: Pick<StoreFiles, 'directory' | 'paths'>,
+  { databaseBytes, walBytes, diskFree, diskSize }: Metrics,
+): Gauges => ({
   part: 'disk',
   gauges: [databaseBytes, walBytes, diskFree, diskSize],
   goodForMs: 0,
   async read() {
-    const file = databaseFile(directory)
-    const [database, wal, { bavail, blocks, bsize }] = await Promise.all([stat(file), sizeOf(`${file}-wal`), statfs(directory)])
+    const [database, wal, { bavail, blocks, bsize }] = await Promise.all([stat(paths.database), sizeOf(paths.log), statfs(directory)])
     databaseBytes.set(database.size)
     walBytes.set(wal)
     diskFree.set(bavail * bsize)

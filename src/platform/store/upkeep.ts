@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { StoreUpkeep } from './database.ts'
 import { eachInTurn } from './each-in-turn.ts'
+import type { StoreUpkeep } from './store.ts'
 
 /** The pause between two steps, so that other work in the store comes first, ms. */
 const pauseMs = 10

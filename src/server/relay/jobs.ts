@@ -3,7 +3,6 @@ import { isoTime } from '../../platform/iso-time.ts'
 import { Retention } from '../../mail/message/retention.ts'
 import { startScheduler, type Scheduler } from '../../platform/scheduler.ts'
 import { searchIndex } from '../../readers/search/search-index.ts'
-import { removeUpgradeBackups } from '../../platform/store/upgrade-backup.ts'
 import { sweepSuppressions } from '../../mail/suppression/remove-suppressions.ts'
 import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
@@ -11,7 +10,7 @@ import type { Stop } from './stop.ts'
 
 /** Starts the jobs that run every minute. */
 export function startJobs(services: Services & ListenerTools, stops: Stop[]): Scheduler {
-  const { config, clock, log, db, upkeep, backups, apiKeys, audit, people, sendingDomains } = services
+  const { config, clock, log, db, files, upkeep, backups, apiKeys, audit, people, sendingDomains } = services
   const { certificates, rollup, returnedMail, erasures, uploads, previews, refusedLogins } = services
   const cron = '* * * * *'
   const kept = {
@@ -38,12 +37,8 @@ export function startJobs(services: Services & ListenerTools, stops: Stop[]): Sc
       { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
       { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },
-      { name: 'database file maintenance', cron, run: () => upkeep.run() },
-      {
-        name: 'backups before upgrades',
-        cron,
-        run: async () => removeUpgradeBackups(config.dataDir, clock.now() - config.upgrade.keepBackup),
-      },
+      { name: 'database file maintenance', cron, run: async () => upkeep?.run() },
+      { name: 'backups before upgrades', cron, run: async () => files?.removeUpgradeBackups(clock.now() - config.upgrade.keepBackup) },
       { name: 'certificate', cron, run: () => certificates.renewal.look() },
       { name: 'keys of TLS tickets', cron, run: () => certificates.tickets.look() },
       { name: 'certificates from the authority', cron, run: async () => certificates.acme?.look() },

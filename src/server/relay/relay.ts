@@ -8,7 +8,7 @@ import { openCore, type Environment } from '../../api/core.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
 import { takeName } from '../../platform/store/claims.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { CopiedPosition } from '../../platform/store/log-spool.ts'
+import { requireFiles } from '../../platform/store/store.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
 import { keepWatchOfClock, startJobs } from './jobs.ts'
 import { startServices } from './services.ts'
@@ -34,14 +34,15 @@ export interface Relay {
  */
 export async function startRelay(config: Config, outside: Environment & { version: string }): Promise<Relay> {
   const shares = sharesOf(openFileLimit(), config, outside)
-  const copying = config.backup.continuous ? { sharedCells: CopiedPosition.newCells(), maxBytes: config.backup.copyLimit } : null
-  const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, ...(copying && { copying }) })
+  const { continuous, copyLimit, schedule } = config.backup
+  const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, copyLimit: continuous ? copyLimit : undefined })
   const stops: Stop[] = [() => core.close()]
   const stop = (): Promise<void> => stopAll(stops, outside.log)
   try {
     await noteMachine(core)
-    if (copying === null) core.metrics.copyBehind.set(Number.NaN)
-    else await start(new ContinuousCopy(core, copying.sharedCells), stops)
+    if (schedule !== null) requireFiles(core.files, 'backupSchedule')
+    if (!continuous) core.metrics.copyBehind.set(Number.NaN)
+    else await start(new ContinuousCopy({ ...core, files: requireFiles(core.files, 'continuousCopy') }), stops)
     const services = await startServices({ ...core, shares, version: outside.version, owner: await takeName(core) }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = startJobs({ ...services, ...listeners }, stops)

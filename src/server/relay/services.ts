@@ -55,7 +55,7 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
   const queueAdmin = new QueueAdmin({ ...opened, noteWaiting, tryNow: (destination) => queue.tryNow(destination) })
   const erasures = await start(new Erasures(opened, { isAlone: false }), stops)
-  const space = await start(new FreeSpace(config.dataDir, config.storage.reserve, opened.health), stops)
+  const space = await start(new FreeSpace(opened.files?.directory ?? null, config.storage.reserve, opened.health), stops)
   const uploads = new Uploads({ ...opened, space })
   await uploads.sweep()
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
@@ -106,12 +106,12 @@ function hitRecorder(core: Core): HitRecorder {
 
 /** Figures that are read when somebody asks for the metrics. */
 function addFigures(services: Core & { queue: QueueRunner }, stops: Stop[]): void {
-  const { config, metrics, metricsPage } = services
+  const { files, metrics, metricsPage } = services
   const watched = watchProcess(metrics)
   stops.push(() => watched.stop())
-  const ofDisk = diskFigures(config.dataDir, metrics)
+  const ofDisk = files === null ? [] : [diskFigures(files, metrics)]
   const ofMail = [healthFigures(services), queueFigures(services), webhookFigures(services), returnedMailFigures(services)]
-  metricsPage.add(...ofMail, ofDisk, watched.figures)
+  metricsPage.add(...ofMail, ...ofDisk, watched.figures)
 }
 
 /** What sends mail of the server itself, which is accepted the same way as everybody's, and the returned mail that it may answer. */

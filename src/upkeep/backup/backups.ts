@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Config } from '../../platform/config/settings.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { startThread } from '../../platform/program.ts'
-import type { Database } from '../../platform/store/database.ts'
+import { requireFiles, type Store } from '../../platform/store/store.ts'
 import { newStem, type BackupName } from './backup-name.ts'
 import { accessOf, configuredTarget, keepOf } from './backup-settings.ts'
 import type { BackupAnswer, BackupJob } from './backup-thread.ts'
@@ -19,7 +19,8 @@ import type { Target } from './target.ts'
 
 interface BackupServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics' | 'health'> {
   config: Config
-  db: Pick<Database, 'backup' | 'read'>
+  db: Pick<Store['db'], 'read'>
+  files: Store['files']
 }
 
 /** Where the database is copied to before it is stored. */
@@ -44,9 +45,11 @@ export class Backups {
   /**
    * Stores a backup at a target: the database as it is now, checked.
    * @param text `s3://bucket/prefix`, or a directory
-   * @throws SternaError `invalid_state` if another one is being made, or this one fails; then nothing counts as a backup
+   * @throws SternaError `invalid_state` if another one is being made, or this one fails; then nothing counts as a backup. Also if the
+   *   database is on a server
    */
   async make(text: string, options: { cwd: string; withKey: boolean }): Promise<Manifest> {
+    const files = requireFiles(this.#services.files, 'backup')
     if (this.#isBusy) throw new SternaError('invalid_state', 'A backup is being made. Try again once it is done.')
     this.#isBusy = true
     const { config } = this.#services
@@ -58,10 +61,10 @@ export class Backups {
       await mkdir(staging, { mode: 0o700 })
       const file = join(staging, 'copy.db')
       const stem = newStem(this.#services.clock.now(), originOf(config.dataDir))
-      requireSpace(config.dataDir)
+      requireSpace(files)
       const keyFile = options.withKey ? join(staging, 'copy.key') : null
       if (keyFile !== null) await copyKeyFile(config.secretKeyFile, keyFile, this.#services.db)
-      await this.#services.db.backup(file)
+      await files.backup(file)
       return await inThread({ place, access: accessOf(config), source: { stem, file, keyFile, recipients: config.backup.encryptTo } })
     } finally {
       await rm(staging, { recursive: true, force: true })

@@ -4,8 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../platform/config/settings.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { startThread } from '../../platform/program.ts'
-import { databaseFile } from '../../platform/store/data-directory.ts'
-import type { StoreCopying } from '../../platform/store/database.ts'
+import type { StoreFiles } from '../../platform/store/store.ts'
 import { accessOf, configuredTarget } from './backup-settings.ts'
 import type { CopyRequest, CopyJob, FromCopyThread, ToCopyThread } from './copy-thread.ts'
 import { openTarget } from './open-target.ts'
@@ -14,7 +13,7 @@ import { originOf } from './origin.ts'
 
 interface CopyParts extends Pick<BaseServices, 'log' | 'metrics' | 'health'> {
   config: Config
-  db: { copying: StoreCopying }
+  files: StoreFiles
 }
 
 /** How long a stop waits for the last commits to be stored, ms. */
@@ -33,18 +32,17 @@ export class ContinuousCopy {
   #bytes = 0
 
   /** @throws SternaError `configuration` if the target cannot be used */
-  constructor(parts: CopyParts, sharedCells: SharedArrayBuffer) {
-    const { config } = parts
+  constructor(parts: CopyParts) {
+    const { config, files } = parts
     const place = configuredTarget(config)
     openTarget(place, accessOf(config), '/')
     this.#parts = parts
     this.#job = {
       place,
       access: accessOf(config),
-      sharedCells,
+      log: files.copying.log,
       settings: {
         dataDir: config.dataDir,
-        database: databaseFile(config.dataDir),
         origin: originOf(config.dataDir),
         recipients: config.backup.encryptTo,
         snapshotEveryMs: config.backup.copySnapshots,
@@ -88,10 +86,10 @@ export class ContinuousCopy {
   }
 
   async #carryOut(request: CopyRequest): Promise<void> {
-    const { copying } = this.#parts.db
-    if ('begin' in request) return copying.begin(request.begin)
-    requireSpace(this.#parts.config.dataDir)
-    return copying.snapshot(request.snapshot)
+    const { files } = this.#parts
+    if ('begin' in request) return files.copying.begin(request.begin)
+    requireSpace(files)
+    return files.copying.snapshot(request.snapshot)
   }
 
   #note({ problem, behindMs, storedBytes, event }: Extract<FromCopyThread, { status: unknown }>['status']): void {

@@ -1,4 +1,4 @@
-import type { Checksum } from '../../platform/store/wal-frames.ts'
+import type { Checksum } from '../../platform/store/file-copies.ts'
 
 /** Where the continuous copies of all data directories are, at a target. */
 export const copiesPrefix = 'copy/'

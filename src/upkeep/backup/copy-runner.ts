@@ -1,23 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream, rmSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { messageOf } from '../../platform/errors.ts'
-import { pieceBytes } from '../../platform/store/log-piece.ts'
-import { removeCopy } from '../../platform/store/mark-copy.ts'
-import { beginningOf, chainOf, spoolFiles, type CopiedPosition } from '../../platform/store/log-spool.ts'
+import { ChainBroken, removeCopy, type LogPosition, type LogSource } from '../../platform/store/file-copies.ts'
 import { CopyClaim } from './copy-claim.ts'
 import { generationPrefix, newGeneration, segmentFile, snapshotFile } from './copy-name.ts'
 import { isUnbroken, listCopies, pruneCopies } from './kept-copies.ts'
 import { renewMark } from './known-target.ts'
-import { ChainBroken, LogSource, type LogPosition } from './log-source.ts'
 import { pack, packedEnd } from './packing.ts'
 import type { Target } from './target.ts'
 
 export interface CopySettings {
   dataDir: string
-  /** The file of the database. */
-  database: string
   origin: string
   recipients: readonly string[]
   snapshotEveryMs: number
@@ -38,7 +33,7 @@ export interface CopyStatus {
 
 interface CopyServices {
   target: Target
-  secured: CopiedPosition
+  source: LogSource
   /** As in `StoreCopying`. */
   begin(generation: string): Promise<void>
   snapshot(file: string): Promise<void>
@@ -70,7 +65,6 @@ const lacksNothing = (before: Generation, segment?: { number: number }, snapshot
 export class CopyRunner {
   readonly #services: CopyServices
   readonly #settings: CopySettings
-  readonly #source: LogSource
   readonly #claim: CopyClaim
   #generation: Generation | null = null
   /** Whether the target holds what it should, as far as is known. After every failure it is looked at again. */
@@ -89,7 +83,6 @@ export class CopyRunner {
   constructor(services: CopyServices, settings: CopySettings) {
     this.#services = services
     this.#settings = settings
-    this.#source = new LogSource(settings.dataDir, settings.database)
     this.#claim = new CopyClaim(services.target, settings, () => services.now())
     this.#currentAt = services.now()
     removeCopy(this.#snapshotPath)
@@ -149,9 +142,9 @@ export class CopyRunner {
   async #resume(): Promise<Generation | null> {
     const before = this.#generation
     if (before !== null) this.#requireChain(before)
-    const name = chainOf(this.#settings.dataDir)
+    const { target, source } = this.#services
+    const name = source.generation
     if (name === null) return null
-    const { target, secured } = this.#services
     const prefix = generationPrefix(this.#settings.origin, name)
     const stored = await listCopies(target, prefix)
     const [segment, snapshot] = [stored.segments.at(-1), stored.snapshots.at(-1)]
@@ -159,31 +152,32 @@ export class CopyRunner {
     if (!isWhole && before !== null) throw new ChainBroken('the target lacks what was stored there')
     const found = { name, last: (segment ?? snapshot)?.name ?? null, snapshotAt: snapshot?.at ?? 0 }
     // A snapshot that is being stored belongs to it.
-    const position = segment ?? before?.position ?? (snapshot === undefined ? null : beginningOf(this.#settings.dataDir))
+    const position = segment ?? before?.position ?? (snapshot === undefined ? null : source.beginning)
     if (!isWhole || position === null) return null
     if (found.last === null) await target.prepare(prefix)
-    secured.set(position.salts, position.to)
+    source.secure(position)
     return Object.assign(before ?? {}, { ...found, position, number: segment?.number ?? 0 })
   }
 
   async #begin(): Promise<Generation> {
     const name = newGeneration(this.#services.now(), randomBytes(2).toString('hex'))
-    await this.#services.target.prepare(generationPrefix(this.#settings.origin, name))
-    await this.#services.begin(name)
-    const position = beginningOf(this.#settings.dataDir)
-    if (position === null || chainOf(this.#settings.dataDir) !== name) throw new Error('the store has not begun a chain')
+    const { target, begin, source } = this.#services
+    await target.prepare(generationPrefix(this.#settings.origin, name))
+    await begin(name)
+    const position = source.beginning
+    if (position === null || source.generation !== name) throw new Error('the store has not begun a chain')
     this.#isBroken = false
     this.#tell(`generation ${name} of the copy begins`)
     return { name, position, number: 0, last: null, snapshotAt: 0 }
   }
 
   async #storeNext(generation: Generation): Promise<'more' | 'end'> {
-    const { target, secured, now } = this.#services
+    const { target, source, now } = this.#services
     const { origin, recipients } = this.#settings
     this.#requireChain(generation)
     const waiting = this.#waiting.splice(0)
     const lookedAt = now()
-    const next = await this.#source.after(generation.position)
+    const next = await source.after(generation.position)
     if (next === null) {
       this.#noteCurrent(generation, lookedAt)
       for (const resolve of waiting) resolve(generation.number)
@@ -194,7 +188,7 @@ export class CopyRunner {
     try {
       // A target that was away, or is another by now, is known by that: so no gap stays behind the last segment.
       if (generation.last !== null && !(await target.has(generation.last))) throw new Error(`${generation.last} is not there any more`)
-      await target.put(name, pack(Readable.from([pieceBytes(next.header, next.seed, next.frames)]), recipients, 'fast'))
+      await target.put(name, pack(Readable.from([next.bytes]), recipients, 'fast'))
     } catch (error) {
       this.#waiting.push(...waiting)
       throw error
@@ -202,9 +196,9 @@ export class CopyRunner {
     generation.number++
     generation.last = name
     generation.position = next.position
-    secured.set(next.position.salts, next.position.to)
-    this.#storedBytes += next.frames.length
-    this.#dropCopied(next.position)
+    source.secure(next.position)
+    source.dropUpTo(next.position)
+    this.#storedBytes += next.length
     if (!next.isTail) {
       this.#waiting.push(...waiting)
       return 'more'
@@ -215,25 +209,12 @@ export class CopyRunner {
   }
 
   #requireChain({ name }: Generation): void {
-    if (chainOf(this.#settings.dataDir) !== name) throw new ChainBroken('the target was away for too long, or the disk is full')
+    if (this.#services.source.generation !== name) throw new ChainBroken('the target was away for too long, or the disk is full')
   }
 
   /** Without a snapshot, the segments are of no use yet. */
   #noteCurrent({ snapshotAt }: Generation, at: number): void {
     if (snapshotAt !== 0) this.#currentAt = at
-  }
-
-  /** The last file of the log's present turn stays: it says where that turn ended, if it did. */
-  #dropCopied({ salts }: LogPosition): void {
-    const kept = spoolFiles(this.#settings.dataDir)
-    const last = kept.findLastIndex((file) => file.salts === salts)
-    const copied = kept.filter((file, place) => (last < 0 ? true : place < last) && this.#isCopied(file))
-    for (const { path } of copied) rmSync(path, { force: true })
-  }
-
-  #isCopied({ salts, to }: { salts: string; to: number }): boolean {
-    const position = this.#generation?.position
-    return position?.salts !== salts || to <= position.to
   }
 
   /** Stores the whole database, if it is time. Segments go on meanwhile. */

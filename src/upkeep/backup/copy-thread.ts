@@ -1,7 +1,8 @@
 /** Runs the continuous copy. Started by continuous-copy.ts. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import { CopiedPosition } from '../../platform/store/log-spool.ts'
+import { LogSource } from '../../platform/store/file-copies.ts'
+import type { CopiedLogPlace } from '../../platform/store/store.ts'
 import type { TargetPlace } from './backup-settings.ts'
 import { CopyRunner, type CopySettings, type CopyStatus } from './copy-runner.ts'
 import { openTarget } from './open-target.ts'
@@ -9,7 +10,7 @@ import { openTarget } from './open-target.ts'
 /** What the thread is started with. */
 export interface CopyJob extends TargetPlace {
   settings: CopySettings
-  sharedCells: SharedArrayBuffer
+  log: CopiedLogPlace
 }
 
 /** What it asks the main thread for, which answers with the id. */
@@ -22,7 +23,7 @@ const intervalMs = 1_000
 const pauseMs = 2_000
 
 const port = parentPort as MessagePort
-const { place, access, settings, sharedCells } = workerData as CopyJob
+const { place, access, settings, log } = workerData as CopyJob
 const asked = new Map<number, { resolve: () => void; reject: (error: Error) => void }>()
 const stopping = new AbortController()
 let lastId = 0
@@ -46,7 +47,7 @@ port.on('message', (message: ToCopyThread) => {
 const runner = new CopyRunner(
   {
     target: openTarget(place, access, '/'),
-    secured: new CopiedPosition(sharedCells),
+    source: new LogSource(log),
     begin: (generation) => ask({ begin: generation }),
     snapshot: (file) => ask({ snapshot: file }),
     tell: (status) => send({ status }),

@@ -1,11 +1,9 @@
 import { createWriteStream } from 'node:fs'
-import { open, rm, type FileHandle } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { parsePiece } from '../../platform/store/log-piece.ts'
-import { committedFrames, pagesIn, walHeaderBytes, type Committed } from '../../platform/store/wal-frames.ts'
-import type { SegmentName } from './copy-name.ts'
+import { addSegment, segmentFault } from '../../platform/store/file-copies.ts'
 import { allCopies, type CopyGeneration } from './kept-copies.ts'
 import { unpack } from './packing.ts'
 import type { Target } from './target.ts'
@@ -112,9 +110,9 @@ async function addSegments(target: Target, plan: CopyPlan, file: string, identit
       const bytes = await (fetched[place] as Promise<Buffer | Error>)
       // What was added is no longer needed.
       fetched[place] = Promise.resolve(Buffer.alloc(0))
-      const fault = bytes instanceof Error ? messageOf(bytes) : faultOf(bytes, segment, segments[place - 1])
+      const fault = bytes instanceof Error ? messageOf(bytes) : segmentFault(bytes, segment, segments[place - 1])
       if (fault !== null) throw broken(plan, place, `${segment.name} cannot be used: ${fault}`)
-      pages = await addFrames(handle, bytes as Buffer)
+      pages = await addSegment(handle, bytes as Buffer)
     }
     if (pages !== undefined) await handle.truncate(pages.count * pages.size)
     await handle.sync()
@@ -130,25 +128,4 @@ async function fetchSegment(target: Target, { name }: Segment, identities: reado
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
-}
-
-/** Null for a segment that is what its name says, and continues the one before. */
-function faultOf(bytes: Buffer, name: SegmentName, before: SegmentName | undefined): string | null {
-  const piece = parsePiece(bytes)
-  if (piece === null) return 'it is not a piece of a log'
-  const found = committedFrames(piece.frames, piece.header, piece.seed)
-  const isNamed = piece.header.salts === name.salts && String(found?.checksum) === String(name.checksum)
-  if (!isNamed || found?.bytes !== piece.frames.length || found.bytes !== name.to - name.from) return 'it does not hold what its name says'
-  if (before === undefined) return null
-  const isContinued =
-    before.salts === name.salts ? before.to === name.from && String(before.checksum) === String(piece.seed) : name.from === walHeaderBytes
-  return isContinued ? null : 'it does not continue the one before'
-}
-
-async function addFrames(handle: FileHandle, bytes: Buffer): Promise<{ count: number; size: number }> {
-  const { header, seed, frames } = parsePiece(bytes) as NonNullable<ReturnType<typeof parsePiece>>
-  const newest = new Map<number, Buffer>()
-  for (const { number, content } of pagesIn(frames, header.pageSize)) newest.set(number, content)
-  for (const [number, content] of newest) await handle.write(content, 0, content.length, (number - 1) * header.pageSize)
-  return { count: (committedFrames(frames, header, seed) as Committed).pages, size: header.pageSize }
 }

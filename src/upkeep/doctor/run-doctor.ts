@@ -8,13 +8,11 @@ import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { newestTime } from '../../mail/event/newest-time.ts'
 import type { Health } from '../../platform/health.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
-import type { Database } from '../../platform/store/database.ts'
 import { acmeDirectory, attemptsFile } from '../../platform/certificate/acme-certificates.ts'
 import { readAttempts } from '../../platform/certificate/attempt-state.ts'
 import { issuedFile } from '../../platform/certificate/issued-certificates.ts'
 import { selfSignedFiles } from '../../platform/certificate/self-signed-certificate.ts'
 import { isFullName } from '../../platform/smtp/domain-name.ts'
-import { databaseFile } from '../../platform/store/data-directory.ts'
 import { realHost, type DoctorHost } from './doctor-host.ts'
 import { examineBaseUrl } from './examine-base-url.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
@@ -30,7 +28,7 @@ import { examineEachServer, examineResolver } from './examine-resolver.ts'
 import { examineWayBack } from './examine-way-back.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
-interface DoctorServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface DoctorServices extends Pick<BaseServices, 'db' | 'clock' | 'files'> {
   config: Config
   resolver: DnsResolver
   /** Faults of the serving process. */
@@ -44,12 +42,12 @@ interface DoctorServices extends Pick<BaseServices, 'db' | 'clock'> {
 
 /** Examines this server, all of its domains, and the machine it runs on. */
 export async function examination(
-  services: Omit<DoctorServices, 'domains' | 'newestTime' | 'host' | 'db'> & { sendingDomains: SendingDomains; db: Database },
+  services: Omit<DoctorServices, 'domains' | 'newestTime' | 'host'> & { sendingDomains: SendingDomains },
 ): Promise<Finding[]> {
-  const { sendingDomains, db } = services
+  const { sendingDomains, db, files } = services
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
   const findings = await runDoctor({ ...services, domains, newestTime: await newestTime(db), host: realHost })
-  return [...findings, judgeDatabase(await db.upkeep.needsRewriting())]
+  return files === null ? findings : [...findings, judgeDatabase(await files.upkeep.needsRewriting())]
 }
 
 /** The time limit for all checks together, ms. */
@@ -160,8 +158,8 @@ function examineOpenFiles({ host }: DoctorServices): Finding {
   return { check: 'open_files', ...judgeOpenFiles(host.openFileLimit()) }
 }
 
-async function examineStorage({ config, host }: DoctorServices, directory: string): Promise<Finding[]> {
-  const paths = [directory, databaseFile(directory), `${databaseFile(directory)}-wal`, config.secretKeyFile]
+async function examineStorage({ config, files, host }: DoctorServices, directory: string): Promise<Finding[]> {
+  const paths = [directory, ...(files === null ? [] : [files.paths.database, files.paths.log]), config.secretKeyFile]
   const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
   const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))
   const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped('disk_silent', { directory })

@@ -9,6 +9,7 @@ import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { retryMs } from '../../platform/store/work-loop.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { tableWindows } from '../../platform/store/table-windows.ts'
+import { requireFiles } from '../../platform/store/store.ts'
 import type { Upkeep } from '../../platform/store/upkeep.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { addressForms } from './address-forms.ts'
@@ -18,7 +19,7 @@ import { noCounts, type ErasedCounts, type ErasureScope } from './erasing.ts'
 
 interface ErasuresServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   secrets: Pick<Secrets, 'seal' | 'open'>
-  upkeep: Pick<Upkeep, 'overwriteAll'>
+  upkeep: Pick<Upkeep, 'overwriteAll'> | null
   erasedAddress: ErasedAddress
 }
 
@@ -67,10 +68,11 @@ export class Erasures {
 
   /**
    * Starts erasing an address. On disk when the promise resolves; `finished` waits for the rest.
-   * @throws SternaError `rate_limit_exceeded` if many erasures of the account are under way
+   * @throws SternaError `rate_limit_exceeded` if many erasures of the account are under way, `invalid_state` if the database is on a server
    */
   async begin(address: Address, { accountId, sandboxOnly }: ErasureScope): Promise<Erasure> {
-    const { db, clock, secrets } = this.#services
+    const { db, clock, secrets, upkeep } = this.#services
+    requireFiles(upkeep, 'erasure')
     const now = clock.now()
     const id = newId('era', now)
     const sealed = secrets.seal(Buffer.from(address.address), contextOf(id))
@@ -179,7 +181,7 @@ export class Erasures {
       if (this.#isStopped) return
       if (round.isInHand) await pause(retryMs)
     }
-    await upkeep.overwriteAll()
+    await requireFiles(upkeep, 'erasure').overwriteAll()
     await db.write([{ sql: 'update erasure set address = null, finished_at = :now where id = :id', params: { id, now: clock.now() } }])
     log.info({ erasureId: id, accountId: row.account_id, ...counts }, 'an address was erased')
   }

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { compactDatabase } from '../../../src/clients/command/compact-database.ts'
-import { compact } from '../../../src/platform/store/compact.ts'
-import { migrate } from '../../../src/platform/store/migrate.ts'
-import { databaseFile } from '../../../src/platform/store/data-directory.ts'
-import { holdDirectory } from '../../../src/platform/store/hold-directory.ts'
-import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
+import { compact } from '../../../src/platform/store/sqlite/compact.ts'
+import { migrate } from '../../../src/platform/store/sqlite/migrate.ts'
+import { databaseFile } from '../../../src/platform/store/sqlite/data-directory.ts'
+import { holdDirectory } from '../../../src/platform/store/sqlite/hold-directory.ts'
+import { openDatabase } from '../../../src/platform/store/sqlite/sqlite-database.ts'
 import { inOtherProcess } from '../../support/other-process.ts'
 import { sternaCommand } from '../../support/sterna-command.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
@@ -50,8 +50,8 @@ test('an older database is rewritten: nothing of what was deleted is left, and r
   const { dataDir, file } = oldDatabase(500)
   expect(wordsIn(file).size).toBeGreaterThan(400)
   const before = await openDatabase({ directory: dataDir })
-  expect(await before.upkeep.needsRewriting()).toBe(true)
-  await before.close()
+  expect(await before.files.upkeep.needsRewriting()).toBe(true)
+  await before.db.close()
   const told: string[] = []
   const { stdout, stderr } = compactDatabase({ dataDir }, (line) => told.push(line))
   expect(stdout).toBe(`${file}\n`)
@@ -60,8 +60,8 @@ test('an older database is rewritten: nothing of what was deleted is left, and r
   expect([...wordsIn(file)].every((words) => words.endsWith('0;'))).toBe(true)
   expect(rowsIn(file)).toBe(50)
   const after = await openDatabase({ directory: dataDir })
-  onTestFinished(() => after.close())
-  expect(await after.upkeep.needsRewriting()).toBe(false)
+  onTestFinished(() => after.db.close())
+  expect(await after.files.upkeep.needsRewriting()).toBe(false)
   expect(readdirSync(dataDir).filter((name) => !/^(?:sterna\.db(?:-wal|-shm)?|lock(?:-journal)?|database\.json)$/.test(name))).toEqual([])
 })
 
@@ -102,8 +102,8 @@ test('killed at any moment, it leaves the database as it was or rewritten', asyn
 test('where the database is gone nothing is rewritten, and the WAL that is left of it stays', async () => {
   const dataDir = testDirectory()
   const script = `
-    const { openDatabase } = await source('platform/store/sqlite-database.ts')
-    const db = await openDatabase({ directory: given })
+    const { openDatabase } = await source('platform/store/sqlite/sqlite-database.ts')
+    const { db } = await openDatabase({ directory: given })
     await db.write([{ sql: "insert into cursor (name, position) values ('last', 1)" }])
     process.kill(process.pid, 'SIGKILL')`
   inOtherProcess(script, dataDir)

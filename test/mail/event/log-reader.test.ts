@@ -3,7 +3,7 @@ import { recordEvent } from '../../../src/mail/event/event-log.ts'
 import { LogReader, type LogStep } from '../../../src/mail/event/log-reader.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import type { Database, Statement } from '../../../src/platform/store/database.ts'
-import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
+import { openDatabase } from '../../../src/platform/store/sqlite/sqlite-database.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
@@ -106,7 +106,7 @@ test('neither reads nor wakes for events that concern nobody', async () => {
 })
 
 test('a reader that keeps up while the server stops logs no error', async () => {
-  const db = await openDatabase({ directory: testDirectory() })
+  const { db } = await openDatabase({ directory: testDirectory() })
   await write(db, 20)
   const errors: unknown[] = []
   const log = { ...silentLog, error: (fields: object) => void errors.push(fields) }

@@ -5,7 +5,7 @@ import { silentLog } from '../../../src/platform/log.ts'
 import { DamagedRows } from '../../../src/platform/store/damaged-rows.ts'
 import { DamagedError, type Database, type Statement } from '../../../src/platform/store/database.ts'
 import { removeInPieces } from '../../../src/platform/store/remove-in-pieces.ts'
-import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
+import { openDatabase } from '../../../src/platform/store/sqlite/sqlite-database.ts'
 import { TableWalk, type WalkedTable } from '../../../src/platform/store/table-walk.ts'
 import { damage, pagesIn, pageWith, type Page } from '../../support/damaged-pages.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
@@ -20,12 +20,12 @@ const idOf = (number: number): string => `em_${String(number).padStart(4, '0')}`
 /** A database with 200 rows of content in which one page is damaged. */
 async function openDamaged(pageOf: (directory: string) => Page): Promise<{ db: Database; told: DamagedError[]; fatal: Error[] }> {
   const directory = testDirectory()
-  const before = await openDatabase({ directory })
+  const { db: before } = await openDatabase({ directory })
   await before.write(Array.from({ length: 200 }, (_, i) => put(idOf(i))))
   await before.close()
   damage(directory, pageOf(directory))
   const [told, fatal]: [DamagedError[], Error[]] = [[], []]
-  const db = await openDatabase({ directory, onDamage: (error) => told.push(error), onFatal: (error) => fatal.push(error) })
+  const { db } = await openDatabase({ directory, onDamage: (error) => told.push(error), onFatal: (error) => fatal.push(error) })
   onTestFinished(() => db.close())
   return { db, told, fatal }
 }
@@ -117,12 +117,12 @@ const byKey = (db: Database): WalkedTable<string> => ({
 
 test('a reader of the log passes over events that cannot be read, and over no others', async () => {
   const directory = testDirectory()
-  const before = await openDatabase({ directory })
+  const { db: before } = await openDatabase({ directory })
   const about = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcp_1', to: 'ann@example.com', subject: 'Hello', sandbox: false }
   await before.write(Array.from({ length: 100 }, (_, i) => recordEvent(about, 'email.sent', { sent_at: `at ${i}.` }, 1000)))
   await before.close()
   damage(directory, pageWith(directory, 'event', 'at 50.'))
-  const db = await openDatabase({ directory })
+  const { db } = await openDatabase({ directory })
   onTestFinished(() => db.close())
   const taken: number[] = []
   const reader = new LogReader(

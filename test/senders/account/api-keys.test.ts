@@ -5,7 +5,7 @@ import { Accounts } from '../../../src/senders/account/accounts.ts'
 import { digestOf, newToken } from '../../../src/senders/account/api-key-token.ts'
 import { ApiKeys } from '../../../src/senders/account/api-keys.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
-import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
+import { openDatabase } from '../../../src/platform/store/sqlite/sqlite-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -125,7 +125,7 @@ test('the last use is written once a minute at most', async () => {
 
 test('no file of the data directory holds a token', async () => {
   const directory = testDirectory()
-  db = await openDatabase({ directory })
+  ;({ db } = await openDatabase({ directory }))
   onTestFinished(() => db.close())
   await load()
   const { id: accountId } = await accounts.create('shop', 'free')

@@ -222,7 +222,7 @@ test('a backup that fails leaves nothing, and what a killed one has left goes af
   const put = full.put.bind(full)
   full.put = async (name, content) => (name.endsWith('.json') ? Promise.reject(new Error('it is full')) : put(name, content))
   const file = join(place, 'copy.db')
-  await services.db.backup(file)
+  await services.files?.backup(file)
   await expect(storeBackup({ stem, file, keyFile: config.secretKeyFile, recipients: [] }, full)).rejects.toThrow('it is full')
   expect(readdirSync(join(place, 'full'))).toEqual([])
 })

@@ -19,8 +19,9 @@ import { openTarget } from '../../../src/upkeep/backup/open-target.ts'
 import { restoreCopy } from '../../../src/upkeep/backup/restore-copy.ts'
 import type { Target } from '../../../src/upkeep/backup/target.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
-import { CopiedPosition } from '../../../src/platform/store/log-spool.ts'
-import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
+import type { StoreFiles } from '../../../src/platform/store/store.ts'
+import { LogSource } from '../../../src/platform/store/file-copies.ts'
+import { openDatabase } from '../../../src/platform/store/sqlite/sqlite-database.ts'
 import { testS3 } from '../../support/test-s3.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 
@@ -42,6 +43,7 @@ const generations = (): number => new Set(inCopies().map((name) => name.split('/
 
 interface Copied {
   db: Database
+  files: StoreFiles
   runner: CopyRunner
   /** What it last told. */
   status(): CopyStatus
@@ -54,25 +56,24 @@ interface Copied {
 /** A database with a copy, as a server opens it; each step is a second later. */
 async function open({ directory = 'data', origin = '0000000a', maxBytes = 1e9 } = {}): Promise<Copied> {
   const dataDir = join(place, directory)
-  const sharedCells = CopiedPosition.newCells()
-  const db = await openDatabase({ directory: dataDir, copying: { sharedCells, maxBytes }, onFatal: (error) => Promise.reject(error) })
+  const { db, files } = await openDatabase({ directory: dataDir, copyLimit: maxBytes, onFatal: (error) => Promise.reject(error) })
   let closed: Promise<void> | undefined
   const close = () => (closed ??= db.close())
   onTestFinished(close)
   let last: CopyStatus = { problem: null, behindMs: 0, storedBytes: 0, event: null }
   const services = {
     target,
-    secured: new CopiedPosition(sharedCells),
-    begin: (generation: string) => db.copying.begin(generation),
-    snapshot: (file: string) => db.copying.snapshot(file),
+    ...files.copying,
+    source: new LogSource(files.copying.log),
     tell: (status: CopyStatus) => void (last = status),
     now: () => now,
   }
-  const settings = { dataDir, database: join(dataDir, 'sterna.db'), origin, recipients: [], snapshotEveryMs: 3_600_000, keepMs: 7_200_000 }
+  const settings = { dataDir, origin, recipients: [], snapshotEveryMs: 3_600_000, keepMs: 7_200_000 }
   const runner = new CopyRunner(services, settings)
   const step = () => ((now += 1_000), runner.step())
   return {
     db,
+    files,
     runner,
     status: () => last,
     add: (name) =>
@@ -123,11 +124,11 @@ test('everything that was committed is there, at the newest point and at each on
 })
 
 test('what is committed while the log is emptied again and again is there, too', async () => {
-  const { db, add, copy } = await open()
+  const { files, add, copy } = await open()
   await copy()
   for (let i = 0; i < 30; i++) {
     await add(`n${String(i).padStart(2, '0')}`)
-    if (i % 3 === 0) expect(await db.upkeep.emptyLog()).toBe(true)
+    if (i % 3 === 0) expect(await files.upkeep.emptyLog()).toBe(true)
     if (i % 7 === 0) await copy()
   }
   await copy()
@@ -155,7 +156,7 @@ test('after a start without a copy, as a command does, or a change by another pr
   await first.add('a')
   await first.copy()
   await first.close()
-  const command = await openDatabase({ directory: join(place, 'data') })
+  const { db: command } = await openDatabase({ directory: join(place, 'data') })
   await command.close()
   const second = await open()
   await second.copy()
@@ -171,13 +172,13 @@ test('after a start without a copy, as a command does, or a change by another pr
 })
 
 test('while the target is away, commits wait for it, and it is told after a while', async () => {
-  const { db, add, copy, status } = await open()
+  const { files, add, copy, status } = await open()
   await copy()
   renameSync(join(place, 'copies'), join(place, 'aside'))
   writeFileSync(join(place, 'copies'), 'in the way')
   for (let i = 0; i < 15; i++) {
     await add(`n${String(i).padStart(2, '0')}`)
-    await db.upkeep.emptyLog()
+    await files.upkeep.emptyLog()
     expect(await copy()).toBe(false)
   }
   expect(status()).toMatchObject({ problem: expect.stringMatching(/cannot be (?:written|read)/), behindMs: expect.any(Number) })
@@ -191,12 +192,12 @@ test('while the target is away, commits wait for it, and it is told after a whil
 })
 
 test('while the target is away for too long, no more waits than the limit, and a new generation begins once it is back', async () => {
-  const { db, add, copy, status } = await open({ maxBytes: 100_000 })
+  const { files, add, copy, status } = await open({ maxBytes: 100_000 })
   await copy()
   renameSync(join(place, 'copies'), join(place, 'aside'))
   for (let i = 0; i < 40; i++) {
     await add(`n${String(i).padStart(2, '0')}`)
-    await db.upkeep.emptyLog()
+    await files.upkeep.emptyLog()
   }
   await copy()
   expect(() => readdirSync(join(place, 'data/copying'))).toThrow('ENOENT')
@@ -305,7 +306,7 @@ describe('a target that is not the one from before', () => {
     await addEach(copied, [0, 3], true)
     putInPlace('empty', 'aside')
     await addEach(copied, [3, 9], false)
-    await copied.db.upkeep.emptyLog()
+    await copied.files.upkeep.emptyLog()
     expect(copied.status().behindMs).toBeGreaterThanOrEqual(6_000)
     await addEach(copied, [9, 15], false)
     expect(copied.status().problem).toMatch(
@@ -368,7 +369,7 @@ describe('a target that is not the one from before', () => {
     rmSync(at('empty'), { recursive: true })
     cpSync(at('copies'), at('empty'), { recursive: true })
     await addEach(copied, [3, 6], true)
-    await copied.db.upkeep.emptyLog()
+    await copied.files.upkeep.emptyLog()
     putInPlace('empty', 'aside')
     await copied.add('n06')
     expect(await copied.copy()).toBe(false)

@@ -12,7 +12,7 @@ import { onFileFinished } from '../../support/file-finished.ts'
 import { fakeResolver, type FakeNameTable } from '../../support/fake-resolver.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
-import { testDatabase } from '../../support/test-database.ts'
+import { testStore } from '../../support/test-database.ts'
 
 const keys = temporaryDirectory()
 onFileFinished(async () => keys.remove())
@@ -86,9 +86,9 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
     }
   }
   const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
-  const db = await testDatabase()
+  const { db, files } = await testStore()
   await db.write([noteFingerprint(fingerprintOf(openKeyFile(settings.secretKeyFile)))])
-  const services = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null, db }
+  const services = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null, db, files }
   const findings = await runDoctor({ ...services, domains: [{ domain, records }], host: { ...host, ...changes } })
   for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
   return findings.map(({ check, status }) => `${check} ${status}`)

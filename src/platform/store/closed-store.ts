@@ -1,0 +1,96 @@
+import { compact, keepTemporaryFilesIn, type CompactPlan } from './sqlite/compact.ts'
+import { commitTo, databaseFile, findDatabase, newRestoredName } from './sqlite/data-directory.ts'
+import { holdDirectory, requireIdle } from './sqlite/hold-directory.ts'
+import { newestSchema, requireKnown, schemaOf } from './sqlite/migrate.ts'
+import { openReader, requireWhole } from './sqlite/sqlite-connection.ts'
+import { upgradeOf } from './sqlite/upgrade-backup.ts'
+import type { Upgrade } from './store.ts'
+
+export type { CompactPlan }
+
+/** The store of a data directory, for what is done while no process has it open. */
+export interface ClosedStore {
+  /** True if nothing was ever stored. @throws SternaError `configuration` if what was is gone */
+  isNew(): boolean
+  /**
+   * The schema that it has, and what opening it would change; null: nothing.
+   * @throws SternaError `configuration` if it is gone, or a newer version wrote it
+   */
+  findUpgrade(isBackedUp: boolean): { found: number; newest: number; plan: Upgrade | null }
+  /** Null for a database on a server, as in `Store`. */
+  files: ClosedFiles | null
+}
+
+/** What only a database in files of its own can do while it is closed. */
+export interface ClosedFiles {
+  /** The file of the database, whether or not there is one. */
+  database: string
+  /** @throws SternaError `invalid_state` if the database is damaged, or not one of ours */
+  requireWhole(): void
+  /**
+   * Takes the directory for this process, even if its database is damaged or gone.
+   * @throws SternaError `configuration` if another process has it
+   */
+  hold(): HeldFiles
+  /**
+   * Rewrites the database, as `compact`.
+   * @throws SternaError `configuration` if another process has it or it is gone, `invalid_state` if there is too little disk space
+   */
+  compact(tell: (plan: CompactPlan) => void): { before: number; after: number }
+}
+
+export interface HeldFiles {
+  /** The name of a directory for another database. */
+  newName(): string
+  /** Makes this file the database: the one step by which the directory gets another one. */
+  commitTo(file: string): void
+  release(): void
+}
+
+export const closedStore = (directory: string): ClosedStore => ({
+  isNew: () => findDatabase(directory).isNew,
+  findUpgrade(isBackedUp) {
+    // Without it, SQLite would say that it cannot open a file.
+    findDatabase(directory)
+    const connection = openReader(directory)
+    try {
+      const [found, newest] = [schemaOf(connection), newestSchema()]
+      requireKnown(found, newest)
+      return { found, newest, plan: upgradeOf(connection, newest, { directory, isBackedUp }) }
+    } finally {
+      connection.close()
+    }
+  },
+  files: {
+    get database() {
+      return databaseFile(directory)
+    },
+    requireWhole: () => requireWhole(directory),
+    hold: () => hold(directory),
+    compact(tell) {
+      keepTemporaryFilesIn(directory)
+      const { file } = findDatabase(directory)
+      const held = hold(directory)
+      try {
+        return compact(file, tell)
+      } finally {
+        held.release()
+      }
+    },
+  },
+})
+
+function hold(directory: string): HeldFiles {
+  const held = holdDirectory(directory)
+  try {
+    requireIdle(directory, held)
+  } catch (error) {
+    held.release()
+    throw error
+  }
+  return {
+    newName: () => newRestoredName(directory),
+    commitTo: (file) => commitTo(directory, file, held.lock),
+    release: () => held.release(),
+  }
+}

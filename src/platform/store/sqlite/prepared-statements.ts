@@ -1,0 +1,35 @@
+import type { Statement as Prepared } from 'better-sqlite3'
+import type { Row, Value } from '../database.ts'
+import type { Connection } from './sqlite-connection.ts'
+
+/** Each takes about 30 KB. Ordinary work prepares a hundred; list filters combine into many more. */
+const maxPrepared = 400
+
+/** Statements by their number, prepared when they first run: preparing one costs more than running it. */
+export class PreparedStatements {
+  readonly #connection: Connection
+  readonly #texts: string[] = []
+  readonly #prepared = new Map<number, Prepared<[Value[]], Row>>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** These texts get the next numbers. */
+  learn(texts: string[]): void {
+    this.#texts.push(...texts)
+  }
+
+  textOf(number: number): string {
+    return this.#texts[number] as string
+  }
+
+  at(number: number): Prepared<[Value[]], Row> {
+    const known = this.#prepared.get(number)
+    if (known) return known
+    if (this.#prepared.size >= maxPrepared) this.#prepared.clear()
+    const prepared = this.#connection.prepare<[Value[]], Row>(this.textOf(number))
+    this.#prepared.set(number, prepared)
+    return prepared
+  }
+}

@@ -29,6 +29,7 @@ import type { Upgrade } from '../platform/store/store.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
 import { IdempotencyKeys } from '../mail-in/submission/idempotency-keys.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
+import { ErasedListing } from '../mail/suppression/suppression-list.ts'
 import { TemplateList } from '../mail/template/template-list.ts'
 import { openSecrets } from '../senders/account/open-secrets.ts'
 
@@ -80,6 +81,7 @@ export interface Core extends Opened {
   policies: AccountPolicies
   quotas: MailQuotas
   erasedAddress: ErasedAddress
+  erasedListing: ErasedListing
   idempotencyKeys: IdempotencyKeys
 }
 
@@ -165,6 +167,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
     policies,
     quotas,
     erasedAddress,
+    erasedListing: new ErasedListing(db),
     idempotencyKeys,
   }
   return { ...loaded, ...opened }

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from './last-used.ts'
 import type { Clock } from './clock.ts'
 import { SlidingWindow } from './sliding-window.ts'
 
@@ -17,8 +17,7 @@ interface Rate {
 export class RateLimiter {
   readonly #clock: Clock
   readonly #rate: Rate
-  /** Made with the first key, for it takes up the room of all keys at once. */
-  #windows: LRUCache<string, SlidingWindow> | undefined
+  readonly #windows = lastUsed<SlidingWindow>(maxKeys)
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock
@@ -32,23 +31,22 @@ export class RateLimiter {
     // The clock may be set back, and nobody must wait for it to catch up.
     const now = this.#clock.steady()
     // A refusal creates no window, or a blocked client could evict others' windows with invented keys.
-    const waitMs = Math.max(...keys.map((key) => waitOf(this.#windows?.get(key), now, limit)))
+    const waitMs = Math.max(...keys.map((key) => waitOf(this.#windows.get(key), now, limit)))
     if (waitMs === 0) for (const key of keys) this.#windowOf(key).take(now, limit)
     return waitMs
   }
 
   /** Takes back the last count for each key. */
   giveBack(...keys: string[]): void {
-    for (const key of keys) this.#windows?.get(key)?.giveBack()
+    for (const key of keys) this.#windows.get(key)?.giveBack()
   }
 
   /** The current count for this key. */
   countOf(key: string): number {
-    return this.#windows?.get(key)?.countAt(this.#clock.steady()) ?? 0
+    return this.#windows.get(key)?.countAt(this.#clock.steady()) ?? 0
   }
 
   #windowOf(key: string): SlidingWindow {
-    this.#windows ??= new LRUCache({ max: maxKeys })
     const known = this.#windows.get(key)
     if (known) return known
     const window = new SlidingWindow(this.#rate.windowMs)

@@ -1,5 +1,5 @@
 import type { BaseServices } from '../../platform/base-services.ts'
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import type { Accounts } from '../../senders/account/accounts.ts'
 import { minuteMs } from '../../platform/rate-limiter.ts'
 import { SlidingWindow } from '../../platform/sliding-window.ts'
@@ -49,7 +49,7 @@ export class RateLimit {
   readonly #services: RateLimitServices
   readonly #settings: RateLimitSettings
   readonly #byAccount = new Map<string, AccountWindow>()
-  readonly #byUser = new LRUCache<string, SlidingWindow>({ max: maxUsers })
+  readonly #byUser = lastUsed<SlidingWindow>(maxUsers)
   #timer: NodeJS.Timeout | undefined
   #saving = Promise.resolve()
 

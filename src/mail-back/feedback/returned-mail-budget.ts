@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import type { Clock } from '../../platform/clock.ts'
 
 /**
@@ -29,7 +29,7 @@ export class ReturnedMailBudget {
   readonly #clock: Clock
   readonly #limit: number
   #kept: Record<ReturnPathBox, number> = { proved: 0, open: 0, operator: 0 }
-  readonly #bySource = new LRUCache<string, SourceShare>({ max: maxSources })
+  readonly #bySource = lastUsed<SourceShare>(maxSources)
 
   /** `limit`: bytes per box */
   constructor(clock: Clock, limit: number) {

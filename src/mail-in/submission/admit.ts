@@ -1,7 +1,7 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { Submitter } from '../../mail/message/submission.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
-import type { IsSuppressed } from '../../mail/suppression/suppression-list.ts'
+import type { ErasedListing, IsSuppressed } from '../../mail/suppression/suppression-list.ts'
 import type { FreshSlot } from '../../mail-out/queue/handoff-limit.ts'
 import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Statement } from '../../platform/store/database.ts'
@@ -19,6 +19,7 @@ export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'log
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
+  erasedListing: ErasedListing
   quotas: Pick<MailQuotas, 'count' | 'isCounted'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number

@@ -2,9 +2,9 @@ import type { Submission, Submitter } from '../../mail/message/submission.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import {
   findSuppressed,
-  isErasedListed,
   noneSuppressed,
   type AddressedMail,
+  type ErasedListing,
   type IsSuppressed,
 } from '../../mail/suppression/suppression-list.ts'
 import type { Database } from '../../platform/store/database.ts'
@@ -17,17 +17,17 @@ import type { AcceptanceRule } from './acceptance-rule.ts'
 export function suppressionRule(
   submissions: Submission[],
   { submitter, now }: { submitter: Submitter; now: number },
-  { db, erasedAddress }: { db: Database; erasedAddress: ErasedAddress },
+  { db, erasedAddress, erasedListing }: { db: Database; erasedAddress: ErasedAddress; erasedListing: ErasedListing },
 ): AcceptanceRule & { isSuppressed: IsSuppressed } {
   const query = { accountId: submitter.accountId, sandbox: submitter.sandbox, erasedAddress, now }
   const mail = addressedMail(submissions)
-  let condition = noneSuppressed(query, mail)
+  let condition = noneSuppressed({ ...query, isErasedListed: erasedListing.isFound }, mail)
   const rule = {
     guard: 'suppression' as const,
     isSuppressed: (() => false) as IsSuppressed,
     statements: () => condition,
     async onConflict() {
-      erasedAddress.isListed ||= await isErasedListed(db)
+      await erasedListing.look()
       const addresses = [...new Set(mail.flatMap((ofTopic) => ofTopic.addresses))]
       rule.isSuppressed = await findSuppressed(db, query, addresses)
       condition = []

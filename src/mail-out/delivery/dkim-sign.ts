@@ -1,5 +1,5 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { SigningKey } from './attempt.ts'
 import { relaxedField, type SignableMessage } from './dkim-header.ts'
@@ -25,7 +25,7 @@ const maxTemplates = 200
 export class DkimSigner {
   /** Why a key cannot be used, instead of the key. */
   readonly #keys = new Map<string, KeyObject | SternaError>()
-  readonly #templates = new LRUCache<string, FieldTemplate>({ max: maxTemplates })
+  readonly #templates = lastUsed<FieldTemplate>(maxTemplates)
 
   /**
    * @param pkcs8Der the private key, PKCS #8 in DER

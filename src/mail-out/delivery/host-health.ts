@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import type { HostBackoff } from './attempt.ts'
 
 /** What we know of a host, or of another part of the way to a destination. Times are performance.now(). */
@@ -32,7 +32,7 @@ const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: 
  */
 export class HostHealth {
   readonly #random: () => number
-  readonly #known = new LRUCache<string, Health>({ max: maxRemembered })
+  readonly #known = lastUsed<Health>(maxRemembered)
 
   /** @param random 0 … 1 */
   constructor(random: () => number) {

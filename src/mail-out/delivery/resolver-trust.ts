@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import { organizationalDomain } from '../../senders/sending-domain/sending-domain-name.ts'
 import type { LookUp } from './find-route.ts'
 
@@ -31,7 +31,7 @@ interface Tally {
  * registered domain count once, so nobody's own zone causes a doubt. Times are ms on a steady clock.
  */
 export class ResolverTrust {
-  readonly #found = new LRUCache<string, true>({ max: maxKnown })
+  readonly #found = lastUsed<true>(maxKnown)
   readonly #known = new RecentDomains()
   readonly #all = new RecentDomains()
   /** Since when hardly any new domain is found; null otherwise. */
@@ -64,7 +64,7 @@ const exceeds = ({ lookedUp, missing }: Tally, limit: { missing: number; share: 
 
 /** Domains with their last look-up, the newest of the window. */
 class RecentDomains {
-  readonly #domains = new LRUCache<string, { found: boolean; at: number }>({ max: maxRecent })
+  readonly #domains = lastUsed<{ found: boolean; at: number }>(maxRecent)
 
   note(domain: string, found: boolean, at: number): void {
     this.#domains.set(domain, { found, at })

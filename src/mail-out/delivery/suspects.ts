@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import type { Log } from '../../platform/log.ts'
 import { unconnectedAttempt, type Attempt, type ContentSupply, type DeliveryJob, type Postponed } from './attempt.ts'
 import type { ToThread } from './delivery-messages.ts'
@@ -47,7 +47,7 @@ export class Suspects {
   readonly #startThread: (onCrash: OnCrash) => LoneThread
   readonly #log: Log
   /** Ids of recipients. */
-  readonly #suspects = new LRUCache<string, true>({ max: maxSuspects })
+  readonly #suspects = lastUsed<true>(maxSuspects)
   readonly #waiting: Waiting[] = []
   #thread: LoneThread | null = null
   #inFlight = 0

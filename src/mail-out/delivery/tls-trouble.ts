@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { DeliveryJob } from './attempt.ts'
 import type { HostOutcome } from './outcome.ts'
@@ -38,7 +38,7 @@ const maxHosts = 10_000
  * are by the queue's clock, epoch ms.
  */
 export class TlsTroubles {
-  readonly #notes = new LRUCache<string, Note>({ max: maxHosts })
+  readonly #notes = lastUsed<Note>(maxHosts)
 
   /** The hosts in their order, with those that work only in plain text last. */
   tries(hosts: RouteHost[], demanded: DeliveryJob['tls'], at: number): Try[] {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import type { Attempt } from '../delivery/attempt.ts'
 import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { simulatorDomain } from '../delivery/simulator.ts'
@@ -14,7 +14,7 @@ const maxRemembered = 2_000
 /** Counts the outcomes of attempts. Nothing here builds strings: a message costs a few additions. */
 export class DeliveryCounts {
   readonly #metrics: Metrics
-  readonly #providers = new LRUCache<string, Provider>({ max: maxRemembered })
+  readonly #providers = lastUsed<Provider>(maxRemembered)
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics

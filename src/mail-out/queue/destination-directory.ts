@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import { fairShare } from '../../platform/fair-share.ts'
 import { DueHeap } from '../../platform/due-heap.ts'
 import { Backoffs, type AboutDestinations, type HostInBackoff } from './backoffs.ts'
@@ -48,7 +48,7 @@ export class DestinationDirectory {
   /** For those that have answered and do not hang. */
   readonly #proven: Room
   readonly #others: Room
-  readonly #answered = new LRUCache<string, true>({ max: maxRemembered })
+  readonly #answered = lastUsed<true>(maxRemembered)
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #backoffs = new Backoffs()

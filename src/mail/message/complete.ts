@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
 import { mailboxText, parseMailboxList, type Mailbox, type ParsedMailboxList } from '../../platform/smtp/mailbox.ts'
@@ -62,7 +62,7 @@ const maxListLength = 10_000
 const valueOf = (fields: readonly HeaderField[], key: string): string => fieldNamed(fields, key)?.value ?? ''
 
 /** A program sends its mail from few authors. Longer fields are not worth their memory. */
-const knownAuthors = new LRUCache<string, ParsedMailboxList>({ max: 500 })
+const knownAuthors = lastUsed<ParsedMailboxList>(500)
 const maxRememberedLength = 200
 
 function authorsIn(value: string): ParsedMailboxList {

@@ -13,8 +13,6 @@ export interface ErasedAddress {
   (address: string): string
   /** What replaced it before the key file got its newest key; absent if it has had only one. */
   earlier?(address: string): string[]
-  /** True once a suppression list was found to have an erased address: until then, acceptance need not look for them. */
-  isListed?: boolean
 }
 
 /** hex digits: 160 bits */

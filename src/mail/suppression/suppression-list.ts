@@ -120,10 +120,24 @@ export async function entriesThatStop(
 /** Uses the partial index suppression_erased, which is empty where nobody was erased. */
 const erasedIsListed = `exists (select 1 from suppression where address like '%@${erasedDomain}')`
 
-/** True if a list has an erased address. */
-export async function isErasedListed(db: Pick<Database, 'read'>): Promise<boolean> {
-  const [found] = await db.read(`select cast(1 as bigint) as found where ${erasedIsListed}`)
-  return found !== undefined
+/** Whether a list has an erased address, as far as is known: while none has, acceptance need not look for them. */
+export class ErasedListing {
+  readonly #db: Pick<Database, 'read'>
+  #isFound = false
+
+  constructor(db: Pick<Database, 'read'>) {
+    this.#db = db
+  }
+
+  get isFound(): boolean {
+    return this.#isFound
+  }
+
+  async look(): Promise<void> {
+    if (this.#isFound) return
+    const found = await this.#db.read(`select cast(1 as bigint) as found where ${erasedIsListed}`)
+    this.#isFound = found.length > 0
+  }
 }
 
 const freeIf = (from: string, isErasedSearched: boolean): string =>
@@ -135,22 +149,21 @@ const oneIsFree = freeIf(entriesFrom(':a0'), false)
 
 /**
  * Statements that make their batch fail if one of the addresses is on the list. They do not search for erased addresses while none is
- * listed, and fail once one is: see `isListed`.
+ * listed, and fail once one is.
  */
-export function noneSuppressed(query: SuppressionQuery, mail: AddressedMail[]): Statement[] {
+export function noneSuppressed(query: SuppressionQuery & { isErasedListed: boolean }, mail: AddressedMail[]): Statement[] {
   return mail.flatMap(({ addresses, topic }) => inPieces(addresses).map((piece) => noneListed(query, piece, topic)))
 }
 
-function noneListed(query: SuppressionQuery, addresses: string[], topic: string | null): Statement {
+function noneListed(query: SuppressionQuery & { isErasedListed: boolean }, addresses: string[], topic: string | null): Statement {
   const [only = ''] = addresses
-  const { accountId, sandbox, now, erasedAddress } = query
-  const { isListed = false } = erasedAddress
-  if (!isListed && addresses.length === 1) {
+  const { accountId, sandbox, now, isErasedListed } = query
+  if (!isErasedListed && addresses.length === 1) {
     const params = { accountId, sandbox: sandbox ? 1 : 0, now, a0: suppressionAddress(only), topic }
     return { sql: oneIsFree, params, expect: 1, guard: 'suppression' }
   }
-  const { from, params } = isListed ? entriesFor(query, addresses) : entriesNamed(query, addresses.map(suppressionAddress))
-  return { sql: freeIf(from, isListed), params: { ...params, topic }, expect: 1, guard: 'suppression' }
+  const { from, params } = isErasedListed ? entriesFor(query, addresses) : entriesNamed(query, addresses.map(suppressionAddress))
+  return { sql: freeIf(from, isErasedListed), params: { ...params, topic }, expect: 1, guard: 'suppression' }
 }
 
 /**

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { lastUsed } from '../last-used.ts'
 import type { DnsAnswer } from '../resolver.ts'
 
 interface Kept {
@@ -17,7 +18,7 @@ export class DnsCache {
   /** `limit`: answers; `now`: ms on a clock that never goes back */
   constructor(limit: number, now: () => number) {
     this.#now = now
-    this.#kept = new LRUCache({ max: limit })
+    this.#kept = lastUsed(limit)
   }
 
   /** A copy of the answer with its remaining TTL; null if there is none. */

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { minuteMs } from '../../platform/rate-limiter.ts'
 import type { Secrets } from './key-file.ts'
@@ -17,7 +17,7 @@ const maxUsed = 10_000
 export class PasskeyChallenges {
   readonly #clock: Clock
   readonly #key: Buffer
-  readonly #used = new LRUCache<string, true>({ max: maxUsed })
+  readonly #used = lastUsed<true>(maxUsed)
 
   constructor({ clock, secrets }: { clock: Clock; secrets: Pick<Secrets, 'deriveKey'> }) {
     this.#clock = clock

@@ -18,6 +18,7 @@ import { testDatabase } from '../../support/test-database.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
 import { testReprieve } from '../../support/test-reprieve.ts'
+import { ErasedListing } from '../../../src/mail/suppression/suppression-list.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
@@ -99,6 +100,7 @@ async function startQueue(db: Database): Promise<Relay> {
     clock,
     log: silentLog,
     erasedAddress,
+    erasedListing: new ErasedListing(db),
     queue: newQueue(),
     uploads: new Uploads({ db, owner: 'node_1', log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)) }),

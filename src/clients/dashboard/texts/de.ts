@@ -646,7 +646,7 @@ export const de: Texts = {
     none: 'Noch nichts aufgefangen. Senden Sie etwas mit einem Sandbox-Schlüssel.',
     choose: 'Wählen Sie eine E-Mail.',
     list: 'Aufgefangene E-Mails',
-    search: (n: number) => `Diese ${n} durchsuchen`,
+    search: (n: number) => `${count(n, 'E-Mail', 'E-Mails')} durchsuchen`,
     isNew: 'Neu:',
     from: (who: string) => `Von ${who}`,
     whoWhen: (from: string, to: string, when: string) => `${from} an ${to}, ${when}`,

@@ -668,7 +668,7 @@ export const en = {
     none: 'Nothing captured yet. Send something with a sandbox key.',
     choose: 'Select an email.',
     list: 'Captured emails',
-    search: (n: number) => `Search these ${n}`,
+    search: (n: number) => `Search ${count(n, 'email', 'emails')}`,
     isNew: 'New:',
     from: (who: string) => `From ${who}`,
     whoWhen: (from: string, to: string, when: string) => `${from} to ${to}, ${when}`,

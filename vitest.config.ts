@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { bundledThreads } from './test/support/bundled-threads.ts'
 
 // Threads and child processes of the code under test start with this: each would strip the types of all its modules anew.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/node-compile')
@@ -16,12 +17,16 @@ function inMemory(): { TMPDIR?: string } {
 
 const env = inMemory()
 
+// `vitest` that stays and watches has threads of the sources as they are by then.
+const plugins = process.argv.includes('run') ? [await bundledThreads()] : []
+
 /** Those that take seconds each, so that `npm test` does not take minutes. */
 const long = 'test/**/*.long.test.ts'
 
 const setupFiles = ['test/support/each-file.ts']
 
 const project = (name: string, include: string[], more: { exclude?: string[]; isolate?: boolean; env?: object } = {}) => ({
+  plugins,
   test: {
     name,
     include,

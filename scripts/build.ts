@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildDashboard, dashboardOutput } from '../src/api/http/dashboard-bundle.ts'
-import { bundle, root, sources, startedModules, type OwnUrls } from './bundle.ts'
+import { bundleScripts, root, sources, startedModules } from './bundle.ts'
 
 async function writeDashboard(): Promise<void> {
   const files = await buildDashboard()
@@ -35,26 +35,6 @@ function nextDirectory(): string {
   }
 }
 
-const outputOf = (module: string): string => module.replace(/^.*\/(.*)\.ts$/, '$1.cjs')
-
-const urlsIn = (directory: string): OwnUrls => ({
-  ofModule: (name) => `($checkout + ${JSON.stringify(name)})`,
-  ofStarted: (name) => `${JSON.stringify(`dist/server/${directory}/${outputOf(name)}`)}, $checkout`,
-})
-/** The checkout may be moved. */
-const checkout = 'const $checkout = require("node:url").pathToFileURL(__dirname + "/../../../").href;'
-
-/** Packages that stay where they are: SQLite with its addon, and those that are large and imported when they are needed. */
-const leftOut = [
-  'better-sqlite3',
-  '@simplewebauthn/server',
-  'age-encryption',
-  'csv-parse',
-  'nodemailer/lib/mail-composer',
-  'selfsigned',
-  'undici',
-]
-
 /** Changes whenever the packages do. */
 const packages = 'node_modules/.package-lock.json'
 
@@ -64,11 +44,7 @@ async function writeServer(): Promise<void> {
   const directory = nextDirectory()
   mkdirSync(join(output, directory), { recursive: true })
   const entries = ['src/server/main.ts', 'src/platform/server-memory.ts', ...startedModules()]
-  const options = { target: 'node22', banner: { js: checkout }, external: leftOut }
-  const inside = await Promise.all(
-    entries.map((entry) => bundle(entry, join(output, directory, outputOf(entry)), urlsIn(directory), options)),
-  )
-  const from = new Set([...inside.flat(), packages])
+  const from = new Set([...(await bundleScripts(entries, join(output, directory))), packages])
   const marks = found.flatMap(([name, { size, mtimeMs }]) => (from.has(name) ? [[name, size, mtimeMs]] : []))
   writeFileSync(`${current}.new`, JSON.stringify({ directory, sources: marks }))
   renameSync(`${current}.new`, current)

@@ -1,6 +1,6 @@
 /** Bundles this program: the server with its packages in one script, and one for each thread and child process. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { build, type BuildOptions, type Plugin } from 'esbuild'
 
 export const root = resolve(import.meta.dirname, '..')
@@ -22,6 +22,10 @@ export function startedModules(): string[] {
   return [...new Set(found)].filter((module) => sources.includes(module))
 }
 
+/** A module's source, with other arguments for the URLs of the modules that it starts; these are named as in the source. */
+export const replaceStarted = (source: string, urlOf: (module: string) => string): string =>
+  source.replace(startedModule, (_, name: string) => `new URL(${urlOf(name)})`)
+
 /** JavaScript for the URLs by which a bundled module finds its parts with `program.ts`. Names are paths in the checkout. */
 export interface OwnUrls {
   ofModule(name: string): string
@@ -36,9 +40,7 @@ const keepUrls = ({ ofModule, ofStarted }: OwnUrls): Plugin => ({
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       if (!path.startsWith(join(root, 'src'))) return null
       const source = readFileSync(path, 'utf8')
-      const started = ofStarted
-        ? source.replace(startedModule, (_, name: string) => `new URL(${ofStarted(relative(root, resolve(path, '..', name)))})`)
-        : source
+      const started = ofStarted ? replaceStarted(source, (name) => ofStarted(relative(root, resolve(path, '..', name)))) : source
       return { contents: started.replaceAll('import.meta.url', ofModule(relative(root, path))), loader: 'ts' }
     })
   },
@@ -84,4 +86,34 @@ export async function bundle(entry: string, outfile: string, urls: OwnUrls, opti
   mkdirSync(dirname(outfile), { recursive: true })
   for (const { text } of outputFiles) writeFileSync(outfile, inAscii(text))
   return Object.keys(metafile.inputs)
+}
+
+/** Packages that stay where they are: SQLite with its addon, and those that are large and imported when they are needed. */
+const leftOut = [
+  'better-sqlite3',
+  '@simplewebauthn/server',
+  'age-encryption',
+  'csv-parse',
+  'nodemailer/lib/mail-composer',
+  'selfsigned',
+  'undici',
+]
+
+/** The name of a module's script. */
+export const scriptName = (module: string): string => `${basename(module, '.ts')}.cjs`
+
+/**
+ * Bundles modules into a folder of the checkout, a script each, for Node to run where the packages are installed. The checkout may be
+ * moved. Returns the names of the files inside.
+ */
+export async function bundleScripts(modules: string[], folder: string): Promise<string[]> {
+  const up = JSON.stringify(`${relative(folder, root)}/`)
+  const here = `const $here = require("node:url").pathToFileURL(__dirname + "/"), $checkout = new URL(${up}, $here).href;`
+  const urls: OwnUrls = {
+    ofModule: (name) => `($checkout + ${JSON.stringify(name)})`,
+    ofStarted: (name) => `${JSON.stringify(scriptName(name))}, $here`,
+  }
+  const options = { target: 'node22', banner: { js: here }, external: leftOut }
+  const inside = await Promise.all(modules.map((module) => bundle(module, join(folder, scriptName(module)), urls, options)))
+  return inside.flat()
 }

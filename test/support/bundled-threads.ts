@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { bundleScripts, replaceStarted, root, scriptName, sources, startedModules } from '../../scripts/bundle.ts'
+
+const cache = join(root, 'node_modules/.cache/test-threads')
+const dayMs = 24 * 60 * 60_000
+
+/**
+ * For vitest: the threads and child processes that the server starts run one script each, as after `npm run build`. To load their modules one
+ * by one takes longer than most tests do, and tests start hundreds. The scripts are made anew when a source has changed.
+ */
+export async function bundledThreads(): Promise<{ name: string; enforce: 'pre'; transform(code: string, id: string): string | null }> {
+  const scripts = await currentScripts()
+  const urlOf = (module: string): string => JSON.stringify(pathToFileURL(join(scripts, scriptName(module))).href)
+  return {
+    name: 'bundled threads',
+    enforce: 'pre',
+    transform: (code, id) => (id.startsWith(join(root, 'src/')) ? replaceStarted(code, urlOf) : null),
+  }
+}
+
+/** The folder of those that were made from the sources as they are now. Several runs may begin at once. */
+async function currentScripts(): Promise<string> {
+  const scripts = join(cache, hashOf([...sources, 'scripts/bundle.ts', 'node_modules/.package-lock.json']))
+  if (existsSync(scripts)) return scripts
+  mkdirSync(cache, { recursive: true })
+  removeOld()
+  const made = mkdtempSync(join(cache, 'made-'))
+  await bundleScripts(startedModules(), made)
+  try {
+    renameSync(made, scripts)
+  } catch (error) {
+    // Another run was first.
+    if (!existsSync(scripts)) throw error
+    rmSync(made, { recursive: true })
+  }
+  return scripts
+}
+
+function hashOf(names: string[]): string {
+  const hash = createHash('sha256')
+  for (const name of names) hash.update(`${name}\0`).update(readFileSync(join(root, name)))
+  return hash.digest('hex').slice(0, 20)
+}
+
+/** No run takes as long as a day. */
+function removeOld(): void {
+  for (const name of readdirSync(cache)) {
+    const folder = join(cache, name)
+    if (statSync(folder).mtimeMs < Date.now() - dayMs) rmSync(folder, { recursive: true, force: true })
+  }
+}

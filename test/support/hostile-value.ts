@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { anyCharacter } from './any-character.ts'
 
 /** What nobody should send. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
@@ -35,7 +36,7 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
     'whsec_',
     'NaN',
   ),
-  fc.string({ unit: 'binary', maxLength: 2000 }),
+  fc.string({ unit: anyCharacter, maxLength: 2000 }),
   fc.jsonValue({ maxDepth: 3 }),
   fc.array(fc.constant('a@example.com'), { minLength: 40, maxLength: 1200 }),
 )

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { anyCharacter } from './any-character.ts'
 
 type Json = Record<string, unknown>
 
@@ -134,7 +135,7 @@ function text(schema: Json): fc.Arbitrary<string> {
   if (typeof schema.pattern === 'string') return fc.oneof(knownId, matching(schema.pattern))
   const minLength = Number(schema.minLength ?? 0)
   const maxLength = Math.max(minLength, Math.min(Number(schema.maxLength ?? 60), 60))
-  return fc.oneof(word, domainName, mailbox, fc.string({ unit: 'binary', minLength, maxLength }), fc.string({ minLength, maxLength }))
+  return fc.oneof(word, domainName, mailbox, fc.string({ unit: anyCharacter, minLength, maxLength }), fc.string({ minLength, maxLength }))
 }
 
 function matching(pattern: string): fc.Arbitrary<string> {

@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest'
 import { classifyRefusal } from '../../../src/mail/bounce-vocabulary.ts'
 import type { BounceCategory, RefusalPhase } from '../../../src/mail/bounce-parser/refusal.ts'
 import { enhancedStatusOf } from '../../../src/platform/smtp/reply.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 
 const replies = readFileSync(new URL('../../fixtures/refusals/replies.txt', import.meta.url), 'utf8')
   .split('\n')
@@ -66,7 +67,7 @@ const words = fc.constantFrom(
 
 test('classifies any text, and before RCPT nothing as hard unless the host accepts no mail at all', () => {
   const text = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 3000 }),
+    fc.string({ unit: anyCharacter, maxLength: 3000 }),
     fc.array(words, { maxLength: 200 }).map((some) => some.join(' ')),
   )
   fc.assert(

@@ -10,6 +10,7 @@ import { inSevenBits } from '../../../src/mail/message/seven-bit.ts'
 import { displayNameFault } from '../../../src/platform/smtp/mailbox.ts'
 import { decodeHeaderText } from '../../../src/platform/smtp/encoded-word.ts'
 import { cases } from '../../support/cases.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 
 const parts = { now: Date.UTC(2026, 10, 21, 6, 0, 0) }
 
@@ -71,7 +72,7 @@ const name = shortText.filter((text) => words(text) && displayNameFault(text) ==
 const mailbox = fc.record({ name: fc.option(name), address })
 const bodyText = fc
   .oneof(
-    fc.string({ unit: 'binary', maxLength: 300 }),
+    fc.string({ unit: anyCharacter, maxLength: 300 }),
     fc.string({ unit: 'grapheme', maxLength: 200 }),
     fc
       .array(fc.constantFrom('a', '=', ' ', '\t', '\r', '\n', '\r\n', '.', 'ü', '日本', 'x'.repeat(1000), 'From '), { maxLength: 60 })

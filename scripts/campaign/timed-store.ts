@@ -5,6 +5,7 @@ import { migrate } from '../../src/platform/store/sqlite/migrate.ts'
 import { PreparedStatements } from '../../src/platform/store/sqlite/prepared-statements.ts'
 import { openReader, openWriter } from '../../src/platform/store/sqlite/sqlite-connection.ts'
 import { StatementNumbers } from '../../src/platform/store/sqlite/statement-numbers.ts'
+import { writtenOf } from '../../src/platform/store/sqlite/thread-messages.ts'
 import type { StoreFiles } from '../../src/platform/store/store.ts'
 
 /** How long something held the store thread, ms. */
@@ -62,7 +63,7 @@ export function timedStore(directory: string): TimedStore {
       const [result] = await timed(batch[0]?.sql ?? '', () => group.commit([numbered]))
       if (!result || 'error' in result) throw new Error(result?.error.message)
       onStoreTime?.(result.ms)
-      return result.written
+      return result.written.map(writtenOf)
     },
     damaged: (table, problem) => new DamagedError(problem, { tables: [table], keepsOut: false, statement: 0 }),
     onInsert: () => () => {},

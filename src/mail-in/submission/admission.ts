@@ -3,7 +3,7 @@ import { recordEvent } from '../../mail/event/event-log.ts'
 import { newId } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Log } from '../../platform/log.ts'
-import type { EnvelopeRecipient, RecipientType } from '../../mail/message/envelope.ts'
+import type { Envelope, EnvelopeRecipient, RecipientType } from '../../mail/message/envelope.ts'
 import { insertMessage, messageRow, type MessageRow } from '../../mail/message/message-store.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import { trackingFor } from '../../mail/message/tracking-options.ts'
@@ -62,9 +62,8 @@ export interface DraftedMail {
 }
 
 export function admissionOf(submission: Submission, domain: SigningDomain | null, now: number): Admission {
-  const { options } = submission
-  const settled = { ...submission, options: { ...options, tracking: trackingFor(options.tracking, domain?.tracking ?? null) } }
-  return { submission, message: messageRow(settled, { domainId: domain?.id ?? null, now }) }
+  const tracking = trackingFor(submission.options.tracking, domain?.tracking ?? null)
+  return { submission, message: messageRow(submission, { domainId: domain?.id ?? null, tracking, now }) }
 }
 
 export function draftEmail(admission: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): DraftedEmail {
@@ -72,18 +71,24 @@ export function draftEmail(admission: Admission, isSuppressed: IsSuppressed, giv
   return { ...admission, recipients, waiting: recipients.filter(isWaiting), accepted: acceptedOf(admission, recipients) }
 }
 
-/** The envelope's recipients, each once, as the first spelling has it, in their initial states. */
-function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
-  const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
+/** The envelope's recipients, each once, as the first spelling has it. */
+function distinctRecipients({ recipients }: Envelope): Iterable<EnvelopeRecipient> {
+  if (recipients.length === 1) return recipients
   const byAddress = new Map<string, EnvelopeRecipient>()
-  for (const recipient of submission.envelope.recipients) {
+  for (const recipient of recipients) {
     const key = comparedAddress(recipient.forwardPath)
     if (!byAddress.has(key)) byAddress.set(key, recipient)
   }
+  return byAddress.values()
+}
+
+/** The recipients in their initial states. */
+function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
+  const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
   const now = message.created_at
   const startAt = Math.max(now, scheduledAt ?? 0)
   const lifetime = expiresIn === null ? giveUpAfterMs : expiresIn * 1000
-  return Array.from(byAddress.values(), ({ forwardPath, type, notify, orcpt }) => {
+  return Array.from(distinctRecipients(submission.envelope), ({ forwardPath, type, notify, orcpt }) => {
     const isListed = isSuppressed(forwardPath, unsubscribeTopic) || isSimulatedSuppressed(forwardPath)
     return {
       id: newId('rcp', now),

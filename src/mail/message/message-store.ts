@@ -3,6 +3,7 @@ import { envelopeColumns } from './envelope.ts'
 import { headerColumns } from './header-summary.ts'
 import { optionColumns } from './send-options.ts'
 import type { Submission } from './submission.ts'
+import type { TrackingWish } from './tracking-options.ts'
 
 /** True if content may still be shown and resent, because it is not waiting to be erased. */
 export const isKept = 'not exists (select 1 from content_to_erase e where e.message_id = content.message_id)'
@@ -10,11 +11,12 @@ export const isKept = 'not exists (select 1 from content_to_erase e where e.mess
 /**
  * The row of a message, by column.
  * @param by.domainId the domain that signs; null in the sandbox
+ * @param by.tracking what is tracked, with the domain's defaults
  * @param by.now epoch, ms
  */
 export const messageRow = (
   { id, source, submitter, envelope, header, content, options }: Submission,
-  { domainId, now }: { domainId: string | null; now: number },
+  { domainId, tracking, now }: { domainId: string | null; tracking: TrackingWish; now: number },
 ) => ({
   id,
   account_id: submitter.accountId,
@@ -24,7 +26,7 @@ export const messageRow = (
   size: content.size,
   ...envelopeColumns(envelope),
   ...headerColumns(header),
-  ...optionColumns(options),
+  ...optionColumns(options, tracking),
   created_at: now,
 })
 

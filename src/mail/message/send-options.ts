@@ -31,12 +31,12 @@ export const defaultOptions: SendOptions = {
 }
 
 /** The columns of `message` that store the options. */
-export const optionColumns = (options: SendOptions) => ({
+export const optionColumns = (options: SendOptions, tracking: TrackingWish) => ({
   tags: JSON.stringify(options.tags),
   metadata: JSON.stringify(options.metadata),
   template_id: options.templateId,
   unsubscribe_topic: options.unsubscribeTopic,
-  tracking: trackingColumn(options.tracking),
+  tracking: trackingColumn(tracking),
   scheduled_at: options.scheduledAt,
   expires_in: options.expiresIn,
 })

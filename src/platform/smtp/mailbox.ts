@@ -176,7 +176,14 @@ function parseGroups(text: string, tokens: Token[], rules: ListRules): ParsedMai
   return group === 'open' ? refuse('A group of addresses is not closed.') : { ok: true, mailboxes, isPlain: true }
 }
 
+/** None of these: the text is nothing but an address. */
+const punctuation = /[\s"(),:;<>[\]\\]/
+
 function parseList(text: string, rules: ListRules): ParsedMailboxList {
+  if (text !== '' && !punctuation.test(text)) {
+    const parsed = parseAddress(text)
+    return parsed.ok ? { ok: true, mailboxes: [{ address: parsed.address, name: null }], isPlain: true } : parsed
+  }
   if (!text.isWellFormed()) return refuse('The address is not valid Unicode.')
   const tokens = tokensOf(text)
   if (typeof tokens === 'string') return refuse(tokens)

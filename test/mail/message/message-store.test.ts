@@ -22,7 +22,12 @@ test('what is stored of a message reads back as it was submitted', async () => {
       expiresIn: 600,
     },
   })
-  await db.write(insertMessage(messageRow({ header, ...submission }, { domainId: null, now: 5 }), submission.options))
+  await db.write(
+    insertMessage(
+      messageRow({ header, ...submission }, { domainId: null, tracking: submission.options.tracking, now: 5 }),
+      submission.options,
+    ),
+  )
   const [row] = await db.read<MessageRow>('select * from message')
   if (!row) expect.unreachable()
   const { envelope } = submission

@@ -2,10 +2,10 @@ import type { Row, Written } from '../database.ts'
 import { SternaError, messageOf } from '../../errors.ts'
 import type { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
-import type { NumberedStatement, ThreadError } from './thread-messages.ts'
+import { writtenOf, type BriefWritten, type NumberedStatement, type ThreadError } from './thread-messages.ts'
 
 /** `ms`: how long its statements took. */
-export type BatchResult = { written: Written[]; ms: number } | { error: ThreadError }
+export type BatchResult = { written: BriefWritten[]; ms: number } | { error: ThreadError }
 
 /** How many groups are written batch by batch after a group in which a batch failed. */
 const apartAfterRefusal = 8
@@ -96,7 +96,7 @@ export class GroupCommit {
   }
 
   /** `progress` says which statement was last begun. */
-  #runAll(batch: NumberedStatement[], place: number, progress = { statement: 0 }): Written[] {
+  #runAll(batch: NumberedStatement[], place: number, progress = { statement: 0 }): BriefWritten[] {
     try {
       return batch.map((statement, number) => {
         progress.statement = number
@@ -107,16 +107,16 @@ export class GroupCommit {
     }
   }
 
-  #run([number, values, expect]: NumberedStatement): Written {
+  #run([number, values, expect]: NumberedStatement): BriefWritten {
     const written = this.#changed(number, values)
-    if (expect !== undefined && written.changes !== expect) throw new Unmet()
+    if (expect !== undefined && writtenOf(written).changes !== expect) throw new Unmet()
     return written
   }
 
-  #changed(number: number, values: NumberedStatement[1]): Written {
+  #changed(number: number, values: NumberedStatement[1]): BriefWritten {
     try {
       const prepared = this.#statements.at(number)
-      return prepared.reader ? returned(prepared.all(values)) : { rows: [], changes: prepared.run(values).changes }
+      return prepared.reader ? returned(prepared.all(values)) : prepared.run(values).changes
     } catch (error) {
       throw ofWrite(error, this.#statements.textOf(number))
     }

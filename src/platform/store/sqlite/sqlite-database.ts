@@ -7,7 +7,7 @@ import { lockFile } from './hold-directory.ts'
 import { CopiedPosition } from './log-spool.ts'
 import { SpareFiles } from './spare-files.ts'
 import { StoreThread, type Hear } from './store-thread.ts'
-import type { ThreadData, UpkeepTask } from './thread-messages.ts'
+import { writtenOf, type ThreadData, type UpkeepTask } from './thread-messages.ts'
 import { removeUpgradeBackups } from './upgrade-backup.ts'
 
 export interface DatabaseOptions extends Hear {
@@ -150,7 +150,7 @@ function databaseOn(writer: StoreThread, directory: string, hear: Hear): Databas
       if (!('written' in answer)) return []
       if (answer.ms !== undefined) onStoreTime?.(answer.ms)
       for (const heard of concerned) for (const each of heard) each()
-      return answer.written
+      return answer.written.map(writtenOf)
     },
     damaged(table, problem) {
       const error = new DamagedError(problem, { tables: [table], keepsOut: false, statement: 0 })

@@ -61,8 +61,13 @@ export interface ThreadError {
   damage?: Omit<Damage, 'statement'>
 }
 
+/** What came of a statement: of one that returns no rows, only how many it changed. */
+export type BriefWritten = number | Written
+
+export const writtenOf = (brief: BriefWritten): Written => (typeof brief === 'number' ? { rows: [], changes: brief } : brief)
+
 export type Answer =
-  | { id: number; written: Written[]; ms?: number }
+  | { id: number; written: BriefWritten[]; ms?: number }
   | { id: number; rows: Written['rows'] }
   | { id: number; done: true }
   | { id: number; is: boolean }

@@ -5,6 +5,8 @@ import { claimDue, claimExpired, moveRecipient } from '../../src/mail-out/queue/
 import type { Move } from '../../src/mail-out/queue/recipient-state.ts'
 import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhook-delivery-store.ts'
 import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
+import { insertTemplate, type Template } from '../../src/mail/template/template-store.ts'
+import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast } from '../../src/senders/account/user-changes.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
 import { silentLog } from '../../src/platform/log.ts'
@@ -178,6 +180,61 @@ describe.each([
     expect(hooks.a.getWebhook(hook, hook.id).previousSecret).toBe(value(rotations[0]).secret)
   })
 
+  test.each([
+    ['owner', 'acc_1', 0],
+    ['operator', 'acc_2', 1],
+  ] as const)('two that take the last %s from each other leave one', async (_role, accountOfSecond, operator) => {
+    const { a, atOnce } = await open()
+    await a.write(['acc_1', 'acc_2'].map((id) => insertAccountOf(id)))
+    await a.write([insertOwner('usr_1', 'acc_1', operator), insertOwner('usr_2', accountOfSecond, operator)])
+    const change = operator === 0 ? ({ role: 'member' } as const) : { operator: false }
+    const [first, second] = await atOnce(
+      (db) => db.write([changeUser('usr_1', change)]),
+      (db) => db.write([shutOutUnlessLast('usr_2')]),
+    )
+    expect([first, second]).toMatchObject([{ status: 'fulfilled' }, { reason: expect.any(ConflictError) }])
+  })
+
+  test('two operators who remove each other, one with the whole account, leave one', async () => {
+    const { a, atOnce } = await open()
+    await a.write(['acc_1', 'acc_2'].map((id) => insertAccountOf(id)))
+    await a.write([insertOwner('usr_1', 'acc_1', 1), insertOwner('usr_2', 'acc_2', 1), insertOwner('usr_3', 'acc_1', 0)])
+    const [first, second] = await atOnce(
+      (db) => db.write([demandOtherOperator('acc_2'), ...deleteUser('usr_2')]),
+      (db) => db.write([shutOutUnlessLast('usr_1'), ...deleteUser('usr_1')]),
+    )
+    expect([first, second]).toMatchObject([{ status: 'fulfilled' }, { reason: expect.any(ConflictError) }])
+  })
+
+  test('an account is not removed while another node accepts its mail', async () => {
+    const { a, b, atOnce } = await open()
+    await insertAccount(a)
+    const accounts = (await testCore({ over: b, now })).accounts
+    const [accepted, removed] = await atOnce(
+      (db) => insertQueued(db, now),
+      () => accounts.remove('acc_1', now - minute),
+    )
+    expect([accepted, removed]).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'invalid_state' } }])
+  })
+
+  test('two at once do not exceed the limits of webhooks and templates of an account', async () => {
+    const { a, b, atOnce } = await open()
+    const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
+    const { id } = await nodes.a.accounts.create('one', 'free')
+    const hooks = { a: webhookList(nodes.a), b: webhookList(nodes.b) }
+    const scope = { accountId: id, sandbox: false }
+    for (let count = 1; count < 50; count++) await hooks.a.create(scope, { url: 'https://app.example/hook' })
+    const add = (list: WebhookList) => () => list.create(scope, { url: 'https://app.example/hook' })
+    expect(await atOnce(add(hooks.a), add(hooks.b))).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'validation_error' } }])
+
+    const template = (templateId: string) => (db: Database) =>
+      db.write([insertTemplate({ id: templateId, accountId: id, name: 'x', alias: null, versionId: 'tv', createdAt: now } as Template, 1)])
+    expect(await atOnce(template('tpl_1'), template('tpl_2'))).toMatchObject([
+      { status: 'fulfilled' },
+      { reason: expect.any(ConflictError) },
+    ])
+  })
+
   test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {
     const { a, b } = await open()
     await a.write(['node_a', 'node_b'].map((name) => ({ sql: 'insert into node (name, started_at) values (:name, 0)', params: { name } })))
@@ -196,6 +253,17 @@ describe.each([
 const uploaded = (id: string, owner: string | null): Statement => ({
   sql: 'insert into upload (message_id, owner) values (:id, :owner)',
   params: { id, owner },
+})
+
+const insertAccountOf = (id: string): Statement => ({
+  sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`,
+  params: { id },
+})
+
+const insertOwner = (id: string, accountId: string, operator: number): Statement => ({
+  sql: `insert into account_user (id, account_id, email, role, operator, password, totp_step, created_at)
+        values (:id, :accountId, :id, 'owner', :operator, 'hash', 0, 0)`,
+  params: { id, accountId, operator },
 })
 
 const insertWebhook = (db: Database) =>

@@ -1,4 +1,11 @@
+import type { Statement } from '../../src/platform/store/database.ts'
 import { opaqueSql, withPlaceholders } from '../../src/platform/store/sqlite/named-parameters.ts'
+
+/** What locks the rows that the statements of a batch name, before it runs: sorted, so that no two batches wait for each other. */
+export const locksOf = (batch: Statement[]): { sql: string; values: string[] }[] =>
+  [...new Set(batch.flatMap(({ locks }) => locks ?? []))]
+    .toSorted()
+    .map((id) => ({ sql: 'select id from account where id = $1 for update', values: [id] }))
 
 const columnType = new RegExp(`${opaqueSql}|\\b(?:integer primary key|without rowid|blob|text)\\b`, 'gi')
 

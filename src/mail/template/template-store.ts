@@ -98,6 +98,7 @@ export const insertTemplate = (template: Template, limit: number): Statement => 
     limit,
   },
   expect: 1,
+  locks: template.accountId,
 })
 
 /** Refused (`expect`) if the template is no longer at the previous revision. */

@@ -68,6 +68,7 @@ export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: nu
            where (select count(*) from webhook where account_id = :accountId and status <> 'deleted') < :limit`,
     params: { ...paramsOf(webhook, sealed), limit },
     expect: 1,
+    locks: webhook.accountId,
   }
 }
 

@@ -14,6 +14,12 @@ export interface Statement {
   expect?: number
   /** Names `expect` for callers that need to know which one was not met. */
   guard?: Guard
+  /**
+   * The id of an account, for a statement whose condition is on rows that another batch may be adding or changing. An engine that runs several
+   * batches at a time locks the account's row before it runs any statement of this one; who adds a row that refers to the account waits for
+   * that too. With one writer there is nothing to lock.
+   */
+  locks?: string
 }
 
 /** What a statement with `expect` protects: if somebody else was first, the caller reacts to it. */

@@ -122,6 +122,7 @@ export class Accounts extends HeldList<Account> {
                 where m.account_id = :id and m.id >= :since and r.due_at is not null)`,
       params: { id, since: idFloor('em', since) },
       expect: 1,
+      locks: id,
     }
     await refusedAs(this.#db.write([remove]), ConflictError, queuedMail)
     this.drop(id)

@@ -1,5 +1,9 @@
 import type { Statement } from '../../platform/store/database.ts'
+import { systemAccountId } from './system-account.ts'
 import type { Role } from './permission.ts'
+
+/** An operator may belong to any account, so all of these changes come one after the other. */
+const locks = systemAccountId
 
 /** Users who have not accepted their invitation count as neither. */
 const isNotLastOwner = `(role <> 'owner' or password is null or exists (
@@ -16,6 +20,7 @@ export const changeUser = (id: string, { role, operator }: { role?: Role | undef
          where id = :id and (coalesce(:role, role) = 'owner' or ${isNotLastOwner}) and (coalesce(:operator, operator) = 1 or ${isNotLastOperator})`,
   params: { id, role: role ?? null, operator: operator === undefined ? null : operator ? 1 : 0 },
   expect: 1,
+  locks,
 })
 
 /** The guard before `deleteUser`, like that of `changeUser`. */
@@ -23,6 +28,7 @@ export const shutOutUnlessLast = (id: string): Statement => ({
   sql: `update account_user set password = null where id = :id and ${isNotLastOwner} and ${isNotLastOperator}`,
   params: { id },
   expect: 1,
+  locks,
 })
 
 /** The guard before all users of an account are deleted: another account has an operator, or this one has none. */
@@ -32,6 +38,7 @@ export const demandOtherOperator = (accountId: string): Statement => ({
           or exists (select 1 from account_user u where u.account_id <> :accountId and u.operator = 1 and u.password is not null))`,
   params: { accountId },
   expect: 1,
+  locks,
 })
 
 const endSessions = (id: string): Statement => ({ sql: 'delete from user_session where user_id = :id', params: { id } })

@@ -83,6 +83,7 @@ export class Erasures {
               select :id, :accountId, :sandbox, :sealed, :counts, :now
                where (select count(*) from erasure where finished_at is null and account_id = :accountId) < ${maxUnderWay}`,
         params: { id, accountId, sandbox: sandboxOnly ? 1 : 0, sealed, counts: JSON.stringify(counts), now },
+        ...(accountId !== null && { locks: accountId }),
       },
     ])
     if (written?.changes === 0) {

@@ -1,3 +1,4 @@
+import type { Statement as Prepared } from 'better-sqlite3'
 import type { Row, Written } from '../database.ts'
 import { SternaError, messageOf } from '../../errors.ts'
 import type { PreparedStatements } from './prepared-statements.ts'
@@ -18,12 +19,16 @@ const apartAfterRefusal = 8
 export class GroupCommit {
   readonly #connection: Connection
   readonly #statements: PreparedStatements
+  readonly #begin: Prepared
+  readonly #commit: Prepared
   #apart = 0
   #copies = 0
 
   constructor(connection: Connection, statements: PreparedStatements) {
     this.#connection = connection
     this.#statements = statements
+    this.#begin = connection.prepare('begin immediate')
+    this.#commit = connection.prepare('commit')
   }
 
   /**
@@ -42,9 +47,9 @@ export class GroupCommit {
   /** If SQLite gave up the whole transaction (disk full, failed write), every batch of the group has failed. */
   commit(batches: NumberedStatement[][]): BatchResult[] {
     try {
-      this.#connection.exec('begin immediate')
+      this.#begin.run()
       const results = this.#runTogether(batches) ?? batches.map((batch, place) => this.#runApart(batch, place))
-      this.#connection.exec('commit')
+      this.#commit.run()
       return results
     } catch (error) {
       if (this.#connection.inTransaction) this.#connection.exec('rollback')
@@ -72,7 +77,7 @@ export class GroupCommit {
     } catch (error) {
       if (error instanceof GroupUndone || !this.#connection.inTransaction) throw error
       this.#connection.exec('rollback')
-      this.#connection.exec('begin immediate')
+      this.#begin.run()
       this.#apart = apartAfterRefusal
       return null
     }

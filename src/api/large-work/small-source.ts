@@ -1,9 +1,9 @@
 /** bytes; a smaller body needs no room, and no thread of its own */
 export const smallBody = 64 * 1024
 
-/** Whether an email, or a list of them, can be composed quickly enough to do it on this thread. */
-export const isSmall = (source: object): boolean =>
-  Buffer.isBuffer(source) ? source.length <= smallBody : textLength(source, smallBody) <= smallBody
+/** Whether what is made of it takes so little that it is done on this thread. */
+export const isSmall = (source: object, most = smallBody): boolean =>
+  Buffer.isBuffer(source) ? source.length <= most : textLength(source, most) <= most
 
 /** The characters of all strings in a value, plus one for each value; stops soon after `most`. */
 function textLength(value: unknown, most: number): number {

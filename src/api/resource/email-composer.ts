@@ -19,6 +19,9 @@ interface ComposerServices extends Pick<BaseServices, 'clock' | 'log'> {
   unsubscribe: UnsubscribeContext
 }
 
+/** bytes of a request; above it, to hand a request over costs this thread less than the text that is made from HTML */
+const composedHere = 16 * 1024
+
 /**
  * Composes the submissions of requests: small ones at once, large ones one after the other on a thread of their own, because 25 MB of
  * attachments or 5 MiB of HTML keep a thread busy for longer than other connections should wait.
@@ -79,7 +82,7 @@ export class EmailComposer {
 
   /** Composes here, or on the thread if it would take long: a small request may name a large template. */
   async #compose<T>(job: ComposeJob, here: (context: RequestContext) => Promise<T>, received: (result: unknown) => T): Promise<T> {
-    if (isSmall(job.source as EmailSource)) {
+    if (isSmall(job.source as EmailSource, composedHere)) {
       const { templates } = this.#services
       const context = {
         ...job.context,

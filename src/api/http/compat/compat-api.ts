@@ -11,7 +11,8 @@ import type { BodyBudget } from '../body-budget.ts'
 import { idempotencyKeyOf } from '../../operation/idempotency-key.ts'
 import { tellDropped } from '../../resource/dropped-headers.ts'
 import { bodyLimit } from '../../operation/body-limits.ts'
-import { jsonText, parseJsonText } from '../../../platform/parse-json.ts'
+import { jsonText, parseJson, parseJsonText } from '../../../platform/parse-json.ts'
+import { smallBody } from '../../large-work/small-source.ts'
 import { jsonBytes } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
 import type { RawMessageContext } from './mime-submission.ts'
@@ -143,6 +144,7 @@ async function act(ctx: ApiContext, { api, action, audit }: Acting): Promise<voi
  */
 export async function compatJson(ctx: ApiContext): Promise<unknown> {
   const bytes = await jsonBytes(ctx.req, { limit: bodyLimit })
+  if (bytes.length <= smallBody) return parseJson(bytes)
   await nextTurn()
   const text = jsonText(bytes)
   await nextTurn()

@@ -63,6 +63,38 @@ test('a message in any pieces is read as it was before its dots were stuffed', a
   )
 })
 
+const command = fc.constantFrom('NOOP', 'MAIL FROM:<a@b>', '', '\r', 'x\ry', '\0', 'a'.repeat(2000))
+
+test('commands in any pieces, answered at once or later, are read as the library reads them', async () => {
+  const commandsIn = async (parser: SMTPStream, pieces: Buffer[], isLater: boolean): Promise<string[]> => {
+    const commands: string[] = []
+    parser.oncommand = (bytes: Buffer, callback = () => {}) => {
+      commands.push(bytes.toString('latin1'))
+      if (isLater) setImmediate(callback)
+      else callback()
+    }
+    const closed = new Promise<void>((resolve) => parser.on('close', resolve))
+    for (const piece of pieces) parser.write(piece)
+    parser.end()
+    await closed
+    return commands
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(command, fc.constantFrom('\r\n', '\n')), { maxLength: 10 }),
+      fc.constantFrom('', 'QUIT'),
+      fc.option(fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 })),
+      fc.boolean(),
+      async (lines, rest, sizes, isLater) => {
+        const texts = [...lines.map((parts) => parts.join('')), rest]
+        const pieces = sizes ? cut(Buffer.from(texts.join('')), sizes) : texts.map((text) => Buffer.from(text))
+        expect(await commandsIn(new DataParser(), pieces, isLater)).toEqual(await commandsIn(new SMTPStream(), pieces, isLater))
+      },
+    ),
+    { numRuns: cases(1000) },
+  )
+})
+
 const hostile = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('\r\n', '\n', '\r', '.', '..', '\r\n.', '\n.', '.\r', '\r\n.\n', '\n.\r\n', '\0') },
   { weight: 1, arbitrary: fc.constantFrom('a', 'MAIL FROM:<a@b>', '\r\n.\r\n', '\r\n.\r\nRCPT TO:<x@y>\r\n', 'x'.repeat(5000)) },

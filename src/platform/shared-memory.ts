@@ -32,10 +32,19 @@ export function sharedBytes(size: number): Uint8Array<SharedArrayBuffer> {
 /** Joins the pieces in new shared memory. */
 export function joinShared(pieces: readonly Uint8Array[]): Uint8Array<SharedArrayBuffer> {
   const whole = sharedBytes(pieces.reduce((size, { length }) => size + length, 0))
+  joinInto(whole, pieces)
+  return whole
+}
+
+/**
+ * Fills all of the memory with the pieces.
+ * @throws RangeError if they have fewer bytes, or more
+ */
+export function joinInto(whole: Uint8Array, pieces: readonly Uint8Array[]): void {
   let at = 0
   for (const piece of pieces) {
     whole.set(piece, at)
     at += piece.length
   }
-  return whole
+  if (at !== whole.length) throw new RangeError(`${at} bytes do not fill ${whole.length}`)
 }

@@ -57,7 +57,7 @@ export function jobOf({
 }
 
 /** Of a job that its content goes along with. */
-export const noSupply: ContentSupply = { take: async () => null, giveBack: () => {} }
+export const noSupply: ContentSupply = { take: async () => null, giveBack: () => {}, noteUnread: () => {} }
 
 /** A fake MX host that goes away with the test. */
 export async function testMx(options: FakeMxOptions = {}): Promise<FakeMx> {

@@ -1,5 +1,6 @@
 import type { AuthenticatedKey } from '../../src/senders/account/api-keys.ts'
 import { RefusedLogins } from '../../src/senders/account/refused-logins.ts'
+import { MemoryPool } from '../../src/platform/memory-pool.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import type { Submission } from '../../src/mail/message/submission.ts'
 import { metricsOf } from '../../src/platform/metrics/metrics.ts'
@@ -57,6 +58,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       metrics: metricsOf(),
       tls,
       accept,
+      memory: new MemoryPool(),
       refusedLogins: new RefusedLogins(silentLog),
       apiKeys: {
         authenticate: (token) => keys.get(token) ?? { refused: 'invalid' },

@@ -1,5 +1,6 @@
 import { chunkSize, type Content } from '../../mail/message/content.ts'
-import { joinShared } from '../../platform/shared-memory.ts'
+import type { MemoryPool } from '../../platform/memory-pool.ts'
+import { joinInto, joinShared } from '../../platform/shared-memory.ts'
 
 /** Complete chunks that may be in memory before they must be stored. */
 const maxWaiting = 4
@@ -13,6 +14,7 @@ type Store = (first: number, chunks: Uint8Array[]) => Promise<void>
  */
 export class ContentCollector {
   readonly #store: Store | null
+  readonly #memory: MemoryPool | null
   /** Not in chunks yet: fewer bytes than one. */
   #pieces: Uint8Array[] = []
   #pieceBytes = 0
@@ -20,9 +22,13 @@ export class ContentCollector {
   #stored = 0
   #size = 0
 
-  /** @param store null if everything stays in memory */
-  constructor(store: Store | null) {
+  /**
+   * @param store null if everything stays in memory
+   * @param memory for messages of one chunk
+   */
+  constructor(store: Store | null, memory: MemoryPool | null = null) {
     this.#store = store
+    this.#memory = memory
   }
 
   add(bytes: Uint8Array): void {
@@ -55,6 +61,12 @@ export class ContentCollector {
   }
 
   finish(): Content {
+    const loan = this.#chunks.length === 0 && this.#stored === 0 ? this.#memory?.lend(this.#size) : undefined
+    if (loan) {
+      joinInto(loan.bytes, this.#pieces)
+      this.#pieces = []
+      return { size: this.#size, pending: [loan.bytes], stored: 0, loan }
+    }
     const pending = this.#pieceBytes > 0 ? [...this.#chunks, this.#join()] : this.#chunks
     return { size: this.#size, pending, stored: this.#stored }
   }

@@ -107,7 +107,9 @@ const reserveSlot = ({ submission, waiting }: DraftedEmail, queue: QueueRunner) 
 
 function handOver(emails: DraftedEmail[], slot: FreshSlot | null, queue: QueueRunner): void {
   const [only] = emails
-  if (slot && only) return queue.deliverFresh(only.message, only.waiting, only.submission.content.pending[0] as Uint8Array, slot)
+  if (slot && only) return queue.deliverFresh(only.message, only.waiting, only.submission.content, slot)
+  // Nobody reads it once it is stored.
+  for (const { submission } of emails) submission.content.loan?.giveBack()
   const firstDue = new Map<string, number>()
   for (const { destination, due_at: dueAt } of emails.flatMap(({ waiting }) => waiting)) {
     firstDue.set(destination, Math.min(firstDue.get(destination) ?? Infinity, dueAt))

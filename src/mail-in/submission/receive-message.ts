@@ -9,6 +9,7 @@ import { ClientGone } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
+import type { MemoryPool } from '../../platform/memory-pool.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { AcceptArriving } from './accept.ts'
 import { refusalReason } from './count-refusals.ts'
@@ -16,6 +17,7 @@ import { readSubmission } from './read-submission.ts'
 
 export interface ReceiveServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics'> {
   accept: AcceptArriving
+  memory: MemoryPool
   /** Null if this key may still send. */
   mayStillSend(key: AuthenticatedKey): Reply | null
 }
@@ -43,7 +45,7 @@ export async function receiveMessage(
   const about = { messageId, connectionId: client.connectionId, accountId: key.accountId }
   try {
     const accepted = await services.accept(async (upload) => {
-      const collector = new ContentCollector((first, chunks) => upload.store(messageId, first, chunks))
+      const collector = new ContentCollector((first, chunks) => upload.store(messageId, first, chunks), services.memory)
       const submission = await submissionFrom({ transaction, stream, messageId, collector }, services, options)
       const refusal = services.mayStillSend(key)
       if (refusal) throw new SmtpRefusal(refusal)

@@ -78,6 +78,8 @@ export interface ContentSupply {
   take(): Promise<Uint8Array | null>
   /** Releases the content's memory. Does nothing if it was not taken. */
   giveBack(): void
+  /** Called before a job ends if nothing reads the content that it took any more; not called if that is not certain. */
+  noteUnread(): void
 }
 
 export interface DeliveryRecipient {

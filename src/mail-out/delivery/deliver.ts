@@ -27,6 +27,15 @@ interface Transferring {
   services: DeliverServices
   /** What happened at hosts that this job need not try again. */
   failed: Map<RouteHost, Outcome>
+  use: ContentUse
+}
+
+/** How often the content of a job was sent, and how often all of it has left this process. */
+interface ContentUse {
+  sent: number
+  left: number
+  /** After an error that is not understood, nobody knows. */
+  isUncertain: boolean
 }
 
 /** An attempt under construction. */
@@ -48,9 +57,19 @@ interface Draft extends AttemptContext {
  * 5. transfer    host by host until one answers for the recipient; one transaction per recipient
  *
  * `onAttempt` settles every recipient once. An error that we do not understand is a deferral, because a mistake of ours must never lose
- * mail. The queue does the retries. Never rejects.
+ * mail. The queue does the retries. Never rejects. Resolves to true if nothing reads the content any more.
  */
-export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: DeliverServices): Promise<void> {
+export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: DeliverServices): Promise<boolean> {
+  const use: ContentUse = { sent: 0, left: 0, isUncertain: false }
+  await deliverAll(job, onAttempt, { services, use })
+  return use.sent === use.left && !use.isUncertain
+}
+
+async function deliverAll(
+  job: DeliveryJob,
+  onAttempt: OnAttempt,
+  { services, use }: Pick<Transferring, 'services' | 'use'>,
+): Promise<void> {
   const open = new Map(job.recipients.map((recipient) => [recipient.id, recipient]))
   const settle = (result: Attempt | Postponed): void => {
     if (open.delete(result.recipientId)) onAttempt(result)
@@ -70,12 +89,13 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: 
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
-      const result = await attemptAt(services.pool.inOrder(way.hosts), recipient, { job, services, message, failed })
+      const result = await attemptAt(services.pool.inOrder(way.hosts), recipient, { job, services, message, failed, use })
       settle(result)
       // The others would wait for the same connections.
       if ('postponed' in result) return postponeAll(result.backoff)
     }
   } catch (error) {
+    use.isUncertain = true
     settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
   }
 }
@@ -170,19 +190,22 @@ function backoffOfAll(hosts: RouteHost[], { health }: DeliverServices): HostBack
 async function attemptHost(
   { host, policy, because }: Try,
   recipient: DeliveryRecipient,
-  { job, services, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
+  { job, services, message, failed, use, lease, draft }: Transferring & { lease: Lease; draft: Draft },
 ): Promise<HostOutcome | 'out of sockets' | 'no room'> {
   let connection = lease.connection
   draft.host = host
   if (because !== null) draft.transcript.note(`in plain text: ${because}`)
   try {
-    const written = (): void => services.contents.giveBack(job.id)
+    const written = (): void => {
+      use.left++
+      services.contents.giveBack(job.id)
+    }
     if (connection) {
       draft.connection = connection
       connection.onWritten = written
       draft.transcript.note(`${host.name} ${host.address}:${host.port}, connection reused`)
       const transfer = await connection.transfer(message, recipient, draft)
-      if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, services })
+      if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, services, use })
     }
     const startedAt = performance.now()
     const opened = await openConnection(host, policy, services.connection, draft)
@@ -206,7 +229,7 @@ async function attemptHost(
     const transfer = await opened.transfer(message, recipient, draft)
     // A new connection is never stale.
     if (transfer === 'stale') return deferral('other', `${host.name} (${host.address}): closed the connection`)
-    return noteTransfer(transfer, draft, { job, services })
+    return noteTransfer(transfer, draft, { job, services, use })
   } finally {
     services.contents.giveBack(job.id)
     lease.release(connection)
@@ -222,12 +245,13 @@ function noteFailure({ outcome }: HostOutcome, host: RouteHost, startedAt: numbe
 function noteTransfer(
   transfer: Exclude<Transfer, 'stale'>,
   draft: Draft,
-  { job, services }: Pick<Transferring, 'job' | 'services'>,
+  { job, services, use }: Pick<Transferring, 'job' | 'services' | 'use'>,
 ): HostOutcome | 'no room' {
   if (transfer === 'no room') return transfer
   const { loginGate } = services.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
   else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
+  if (transfer.sent) use.sent++
   if (transfer.sent) draft.selectors = job.signingKeys.map(({ selector }) => selector)
   return transfer
 }

@@ -48,10 +48,11 @@ export type ToThread =
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =
-  /** `isLast`: the job is done. */
-  | { type: 'attempt'; jobId: string; result: Attempt | Postponed; isLast: boolean }
-  | { type: 'done'; jobId: string }
-  | { type: 'content wanted' | 'content left'; jobId: string }
+  /** `isLast`: the job is done; `isUnread`: nothing reads its content any more. */
+  | { type: 'attempt'; jobId: string; result: Attempt | Postponed; isLast: boolean; isUnread: boolean }
+  | { type: 'done'; jobId: string; isUnread: boolean }
+  | { type: 'content wanted'; jobId: string }
+  | { type: 'content left'; jobId: string }
   | { type: 'looked up'; lookUp: LookUp }
   /** Why the smarthost refused us; null: it accepted us. */
   | { type: 'login'; refusal: string | null }

@@ -69,14 +69,14 @@ function begin(job: DeliveryJob): void {
   let last: Extract<FromThread, { type: 'attempt' }> | undefined
   let turn = outbox.turn
   const onAttempt = (result: Attempt | Postponed): void => {
-    last = { type: 'attempt', jobId: job.id, result, isLast: false }
+    last = { type: 'attempt', jobId: job.id, result, isLast: false, isUnread: false }
     turn = outbox.turn
     outbox.add(last)
   }
-  const delivery = deliver(job, onAttempt, services).finally(() => {
+  const delivery = deliver(job, onAttempt, services).then((isUnread) => {
     work.delete(delivery)
-    if (last && turn === outbox.turn) last.isLast = true
-    else outbox.add({ type: 'done', jobId: job.id })
+    if (last && turn === outbox.turn) Object.assign(last, { isLast: true, isUnread })
+    else outbox.add({ type: 'done', jobId: job.id, isUnread })
   })
   work.add(delivery)
 }

@@ -199,6 +199,7 @@ class DeliveryThread {
       if (!message.isLast) return
     }
     this.#jobs.delete(message.jobId)
+    if (message.isUnread) job.supply.noteUnread()
     job.done()
   }
 

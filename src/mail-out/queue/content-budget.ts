@@ -17,13 +17,15 @@ export interface QueuedContent {
   size: number
   along: Uint8Array | null
   read(): Promise<Uint8Array>
+  /** Called for each job that has ended, unless it is certain that nothing reads what it took any more. */
+  onMayBeRead?(): void
 }
 
 /** True if content is sent along with the job. */
 export const fitsInJob = (bytes: number): boolean => bytes <= alongMessage
 
 /** Where a job gets content that goes along with it: it asks for none. */
-const nothing: ContentSupply & { end(): void } = { take: () => Promise.resolve(null), giveBack() {}, end() {} }
+const nothing: ContentSupply & { end(): void } = { take: () => Promise.resolve(null), giveBack() {}, noteUnread() {}, end() {} }
 
 /** One destination gets at most half, so that a host that requests content and does not take it leaves room for the others. */
 const heldContent = (limit: number): ByteBudget => new ByteBudget({ limit, share: limit / 2, waitMs })
@@ -50,11 +52,13 @@ export class ContentBudget {
   }
 
   /** Where one job gets its content. End it with the job. */
-  supply(destination: string, { size, along, read }: QueuedContent): ContentSupply & { end(): void } {
+  supply(destination: string, content: QueuedContent): ContentSupply & { end(): void } {
+    const { size, along } = content
     if (along) return nothing
     const budget = size <= smallMessage ? this.#small : this.#large
     let isHeld = false
     let isEnded = false
+    let isUnread = false
     const giveBack = (): void => {
       if (isHeld) budget.giveBack(size, destination)
       isHeld = false
@@ -64,18 +68,22 @@ export class ContentBudget {
         if (isEnded || isHeld || !(await budget.take(size, destination))) return null
         isHeld = true
         try {
-          const content = isEnded ? null : await read()
+          const bytes = isEnded ? null : await content.read()
           if (isEnded) giveBack()
-          return content
+          return bytes
         } catch (error) {
           giveBack()
           throw error
         }
       },
       giveBack,
+      noteUnread() {
+        isUnread = true
+      },
       end() {
         isEnded = true
         giveBack()
+        if (!isUnread) content.onMayBeRead?.()
       },
     }
   }

@@ -1,3 +1,5 @@
+import type { Loan } from '../../platform/memory-pool.ts'
+
 /** How much accepted mail may continue in memory at a time. */
 const maxMessages = 64
 const maxBytes = 16 * 1024 * 1024
@@ -8,6 +10,8 @@ const holdMs = 50
 export interface FreshSlot {
   /** The part of the message that is not sent along with its job; null again once the slot no longer counts. */
   content: Uint8Array | null
+  /** What the message is in, if that is to be used again; null again once the slot no longer counts. */
+  loan: Loan | null
   release(): void
 }
 
@@ -53,7 +57,7 @@ export class HandoffLimit {
   }
 
   #slot(bytes: number): FreshSlot {
-    const taken: Taken = { bytes, since: performance.now(), content: null, release: () => this.#release(taken) }
+    const taken: Taken = { bytes, since: performance.now(), content: null, loan: null, release: () => this.#release(taken) }
     this.#taken.add(taken)
     this.#bytes += bytes
     return taken
@@ -76,6 +80,7 @@ export class HandoffLimit {
       this.#taken.delete(taken)
       this.#bytes -= taken.bytes
       taken.content = null
+      taken.loan = null
     }
   }
 

@@ -1,6 +1,7 @@
 import { retrySchedule } from '../../senders/account/account-policy.ts'
 import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../../platform/health.ts'
+import type { Content } from '../../mail/message/content.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { Claims } from '../../platform/store/claims.ts'
@@ -120,19 +121,23 @@ export class QueueRunner {
   }
 
   /** Delivers a message that was stored with this process as the owner of its recipients. */
-  deliverFresh(stored: MessageRow, rows: WaitingRecipient[], bytes: Uint8Array, slot: FreshSlot): void {
+  deliverFresh(stored: MessageRow, rows: WaitingRecipient[], { pending, loan }: Content, slot: FreshSlot): void {
     const { db, clock } = this.#services
+    const bytes = pending[0] as Uint8Array
     const message = queuedMessageOf(stored)
     const recipients = rows.map(queuedRecipientOf)
     for (const { destination } of recipients) this.#destinations.claimed(destination, 1, clock.now())
     const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message) }
     if (!fitsInJob(bytes.length)) {
       slot.content = bytes
+      slot.loan = loan ?? null
       content.along = null
+      content.onMayBeRead = () => (slot.loan = null)
     }
     this.#work(message.id, recipients, async () => {
       try {
         await this.#dispatch.deliver(message, recipients, { content, isProbe: false })
+        slot.loan?.giveBack()
       } finally {
         slot.release()
       }

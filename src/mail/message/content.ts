@@ -1,3 +1,4 @@
+import type { Loan } from '../../platform/memory-pool.ts'
 import { sharedBytes } from '../../platform/shared-memory.ts'
 
 /** The bytes of a message in chunks of `chunkSize`; the first chunks may already be stored. */
@@ -8,6 +9,8 @@ export interface Content {
   pending: Uint8Array[]
   /** How many chunks are already stored, and so the number of `pending[0]`. */
   stored: number
+  /** What `pending[0]` is in, if it is the only chunk and its memory is to be used again. */
+  loan?: Loan | null
   /** The message to copy the content from; nothing is then pending. */
   copyOf?: string
 }

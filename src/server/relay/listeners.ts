@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { MemoryPool } from '../../platform/memory-pool.ts'
 import { connectionFigures } from '../../platform/connection/connection-figures.ts'
 import { startReturnPathServer } from '../../mail-back/feedback/return-path-server.ts'
 import { startMetricsListener, type MetricsListener } from '../../api/http/metrics-listener.ts'
@@ -55,7 +56,7 @@ function openSubmission(services: Services & ListenerTools): Promise<SmtpServer>
   const { config, certificates, shares } = services
   const { hostname, messageSizeLimit: maxMessageBytes, trustedProxies, submission } = config
   return startSubmissionServer(
-    { ...services, tls: certificates.server.files },
+    { ...services, memory: new MemoryPool(), tls: certificates.server.files },
     { hostname, maxMessageBytes, trustedProxies, maxConnections: shares.submission, ...submission },
   )
 }

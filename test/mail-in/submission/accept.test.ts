@@ -6,6 +6,8 @@ import { silentLog } from '../../../src/platform/log.ts'
 import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
 import { QueueRunner } from '../../../src/mail-out/queue/queue-runner.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
+import { MemoryPool } from '../../../src/platform/memory-pool.ts'
+import type { SendOptions } from '../../../src/mail/message/send-options.ts'
 import { accept } from '../../../src/mail-in/submission/accept.ts'
 import type { AcceptServices } from '../../../src/mail-in/submission/admit.ts'
 import { secretsFrom } from '../../../src/senders/account/key-file.ts'
@@ -31,6 +33,8 @@ interface Relay {
   jobs: DeliveryJob[]
   /** What the next attempts come to, by forward-path; others are taken. */
   outcomes: Map<string, Outcome[]>
+  /** Whether nothing reads the content of a job any more when it ends. */
+  saysUnread: (job: DeliveryJob) => boolean
   states(): Promise<Record<string, string>>
   events(): Promise<string[]>
   /** Waits until no recipient is in hand. */
@@ -52,6 +56,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> => {
     const content = job.content === 'on request' ? await supply.take() : job.content
     supply.giveBack()
+    if (relay.saysUnread(job)) supply.noteUnread()
     jobs.push({ ...job, content: content ?? 'on request' })
     for (const { id, forwardPath } of job.recipients) {
       const outcome = outcomes.get(forwardPath)?.shift() ?? taken
@@ -120,6 +125,7 @@ async function startQueue(db: Database): Promise<Relay> {
     services,
     jobs,
     outcomes,
+    saysUnread: () => false,
     async states() {
       const rows = await db.read<{ forward_path: string; state: string }>('select forward_path, state from recipient')
       return Object.fromEntries(rows.map((row) => [row.forward_path, row.state]))
@@ -150,6 +156,35 @@ test('an accepted message is delivered from memory, and every step is on record'
   expect(Buffer.from(job?.content ?? []).toString()).toContain('\r\n\r\nHello.\r\n')
   const [data] = await relay.db.read<{ data: string }>("select data from event where type = 'email.delivered'")
   expect(Object.keys(JSON.parse(data?.data ?? '{}'))).toEqual(['email_id', 'to', 'subject', 'delivered_at'])
+})
+
+describe('memory on loan', () => {
+  /** A message in memory from a pool, and how much of that is free again once nothing is in hand. */
+  async function freeAfter(addresses: string[], options: Partial<SendOptions> = {}): Promise<number> {
+    const pool = new MemoryPool()
+    const loan = pool.lend(20_000)
+    if (!loan) throw new Error('there is no memory')
+    const text = 'From: app@sender.example\r\nSubject: Hello\r\n\r\n'.padEnd(20_000, 'x')
+    loan.bytes.set(Buffer.from(text))
+    await send(addresses, { content: { size: text.length, pending: [loan.bytes], stored: 0, loan }, options })
+    await relay.services.queue.stop(5_000)
+    return pool.freeBytes
+  }
+
+  test('is given back when the message is settled and delivery says that nothing reads it any more', async () => {
+    relay.saysUnread = () => true
+    expect(await freeAfter(['ann@rcpt.example', 'bob@other.example'])).toBe(32_768)
+  })
+
+  test('is never given back if delivery does not say so of one of its jobs', async () => {
+    relay.saysUnread = ({ destination }) => destination !== 'other.example'
+    expect(await freeAfter(['ann@rcpt.example', 'bob@other.example'])).toBe(0)
+  })
+
+  test('is given back once the message is stored if it is not delivered now', async () => {
+    expect(await freeAfter(['ann@rcpt.example'], { scheduledAt: relay.clock.now() + minute })).toBe(32_768)
+    expect(relay.jobs).toEqual([])
+  })
 })
 
 test('a deferred recipient is tried again when its time has come, not earlier, and with the same reverse-path', async () => {

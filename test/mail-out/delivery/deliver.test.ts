@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Attempt, Deferred } from '../../../src/mail-out/delivery/attempt.ts'
 import { ContentRequests, type ContentAnswer } from '../../../src/mail-out/delivery/content-requests.ts'
 import type { AddedField } from '../../../src/mail/message/added-field.ts'
+import { deliver } from '../../../src/mail-out/delivery/deliver.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import type { FakeMx, MxAction, MxHooks, MxSession } from '../../support/fake-mx.ts'
@@ -595,5 +596,37 @@ describe('where there is no host', () => {
   it('an error of our own keeps the mail', async () => {
     const resolver = { ...fakeResolver({}), mx: () => Promise.reject(new Error('a mistake')) }
     expect(told(await testDelivery([], { resolver }).attempt())).toBe('deferred internal_error')
+  })
+})
+
+describe('the memory of the content', () => {
+  const large = `Subject: large\r\n\r\n${`${'x'.repeat(76)}\r\n`.repeat(100_000)}`
+  const isUnread = async (on: MxHooks, text = 'Subject: hi\r\n\r\nHello\r\n'): Promise<boolean> =>
+    deliver(jobOf({ text }), () => {}, testDelivery([await testMx({ on })]).services)
+
+  it('may be used again once all of it has left, whatever the answer', async () => {
+    expect(await isUnread({})).toBe(true)
+    expect(await isUnread({}, large)).toBe(true)
+    expect(await isUnread({ dot: () => '554 5.7.1 No' })).toBe(true)
+    expect(await isUnread({ dot: () => 'reset' })).toBe(true)
+  })
+
+  it('may be used again where none of it was sent', async () => {
+    expect(await isUnread({ rcpt: () => '550 5.1.1 No such user' })).toBe(true)
+    expect(await isUnread({ data: () => 'reset' })).toBe(true)
+    expect(await isUnread({ banner: () => 'close' })).toBe(true)
+  })
+
+  it('may not be used again where the socket may still have to write from it', async () => {
+    expect(await isUnread({ content: () => '452 4.3.1 Full' }, large)).toBe(false)
+    expect(await isUnread({ content: () => 'reset' }, large)).toBe(false)
+  })
+
+  it('may not be used again after an error that is not understood', async () => {
+    const { services } = testDelivery([await testMx()])
+    services.pool.inOrder = () => {
+      throw new Error('of ours')
+    }
+    expect(await deliver(jobOf(), () => {}, services)).toBe(false)
   })
 })

@@ -119,6 +119,20 @@ describe('a thread that crashes', () => {
     expect(await results(delivery, named('new'))).toMatchObject([delivered])
   })
 
+  it('may still have read the content that it had in hand, and a job that has ended may not', async () => {
+    const mx = await testMx({ on: { dot: ({ rcptTo }) => (rcptTo[0]?.startsWith('hang') ? 'hang' : undefined) } })
+    const delivery = await start(mx.port)
+    const unread: string[] = []
+    const run = (name: string, job = named(name)): Promise<void> =>
+      delivery.deliver(job, () => {}, { ...noSupply, noteUnread: () => unread.push(name) })
+    await run('fine')
+    const hanging = run('hang')
+    await expect.poll(() => mx.sessions[0]?.commands.filter((command) => command === 'DATA')).toHaveLength(2)
+    await run('bad', poisonous(named('bad')))
+    await hanging
+    expect(unread).toEqual(['fine'])
+  })
+
   it('tells by a second time which message it was, and that one is kept apart', async () => {
     const mx = await testMx({ on: { rcpt: () => 'hang' } })
     const lines: string[] = []

@@ -39,6 +39,8 @@ export interface Environment {
   log: Log
   /** Called once when the database can no longer be trusted: the process must end, with a failure. */
   onFatal(error: Error): void
+  /** Opens the store; default: `openStore`. */
+  open?: typeof openStore
   /** How long to wait for a database lock that another process holds, ms; default 5 s. */
   busyTimeoutMs?: number | undefined
   /** Bytes that may wait for the continuous copy; default: there is no such copy. */
@@ -113,7 +115,7 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     health.report(keepsOut ? 'damaged_writing' : 'damaged', { tables, problem: message })
   const onReaderLost = (error: Error): void => log.error({ error }, 'the thread for slow queries has ended; the next one starts another')
   const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
-  const store = await openStore({
+  const store = await (outside.open ?? openStore)({
     directory: config.dataDir,
     clock,
     busyTimeoutMs,

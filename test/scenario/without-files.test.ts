@@ -1,24 +1,22 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { compactDatabase } from '../../src/clients/command/compact-database.ts'
 import { runCommand } from '../../src/clients/command/command-line.ts'
 import { restoreBackup } from '../../src/clients/command/restore.ts'
 import { closedStore } from '../../src/platform/store/closed-store.ts'
+import { openStore } from '../../src/platform/store/open-store.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 /** The store as it is where the database is on a server: everything but files. */
-vi.mock('../../src/platform/store/open-store.ts', async (importOriginal) => {
-  const { openStore } = await importOriginal<typeof import('../../src/platform/store/open-store.ts')>()
-  return { openStore: async (...given: Parameters<typeof openStore>) => ({ ...(await openStore(...given)), files: null }) }
-})
+const open: typeof openStore = async (options) => ({ ...(await openStore(options)), files: null })
 
 test('without files of its own a relay delivers, and refuses what needs them with what to do instead', async () => {
   const host = '127.0.3.7'
   const mx = await startFakeMx({ host })
   onTestFinished(() => mx.close())
   const zone = { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } } as const
-  const relay = await startTestRelay({ delivery_port: String(mx.port) }, zone as never)
+  const relay = await startTestRelay({ delivery_port: String(mx.port) }, zone as never, { open })
   onTestFinished(() => relay.stop())
   const id = await relay.send('bob@rcpt.example')
   await expect.poll(async () => (await relay.recipients(id))['bob@rcpt.example']?.status).toBe('delivered')
@@ -41,7 +39,7 @@ test.each([
   [{ backup_schedule: '0 3 * * *', backup_target: '/tmp' }, /backup\.schedule .*pg_dump/],
   [{ backup_continuous: 'true', backup_target: '/tmp' }, /backup\.continuous .*WAL/],
 ])('a setting that needs files keeps a relay without them from starting: %o', async (settings, words) => {
-  await expect(startTestRelay(settings)).rejects.toThrow(words)
+  await expect(startTestRelay(settings, {}, { open })).rejects.toThrow(words)
 })
 
 test('commands that work on the files of a closed database refuse one that has none', async () => {

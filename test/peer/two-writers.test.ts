@@ -190,7 +190,7 @@ describe.each([
     const change = operator === 0 ? ({ role: 'member' } as const) : { operator: false }
     const [first, second] = await atOnce(
       (db) => db.write([changeUser('usr_1', change)]),
-      (db) => db.write([shutOutUnlessLast('usr_2')]),
+      (db) => db.write([operator === 0 ? shutOutUnlessLast('usr_2') : changeUser('usr_2', change)]),
     )
     expect([first, second]).toMatchObject([{ status: 'fulfilled' }, { reason: expect.any(ConflictError) }])
   })
@@ -233,6 +233,32 @@ describe.each([
       { status: 'fulfilled' },
       { reason: expect.any(ConflictError) },
     ])
+  })
+
+  test('one node neither ends a session that is used at another, nor sets back when a key was last used', async () => {
+    const { a, b } = await open()
+    const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
+    const { id } = await nodes.a.accounts.create('one', 'free')
+    const { token } = await nodes.a.apiKeys.create({ accountId: id, name: 'app', permission: 'sending_access' })
+    await a.write([insertOwner('usr_1', id, 0)])
+    for (const { people } of Object.values(nodes)) await people.users.load()
+    const { session } = await nodes.a.people.sessions.begin(nodes.a.people.users.get('usr_1'), { address: '192.0.2.1', userAgent: '' })
+    for (const part of [nodes.b.accounts, nodes.b.apiKeys, nodes.b.people.sessions]) await part.load()
+
+    nodes.b.apiKeys.authenticate(token)
+    const day = 24 * 60 * minute
+    for (const { clock } of Object.values(nodes)) clock.correct(day - minute)
+    nodes.a.apiKeys.authenticate(token)
+    await nodes.a.apiKeys.flush()
+    await nodes.b.apiKeys.flush()
+    expect(await a.read('select last_used_at from api_key')).toEqual([{ last_used_at: now + day - minute }])
+    await nodes.a.people.sessions.exchange(session, { sandbox: false })
+    nodes.b.clock.correct(minute)
+    await nodes.b.people.sessions.sweep()
+    expect(await a.read('select id from user_session')).toEqual([{ id: session.id }])
+    nodes.b.clock.correct(day)
+    await nodes.b.people.sessions.sweep()
+    expect(await a.read('select id from user_session')).toEqual([])
   })
 
   test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {

@@ -481,7 +481,10 @@ async function restAfterDays(relay: TestRelay): Promise<void> {
 
 async function growOld(relay: TestRelay): Promise<void> {
   const { clock, relay: running } = relay
+  const { users, sessions } = running.services.people
+  await sessions.begin(users.get('ann@test.example'), { address: '192.0.2.1', userAgent: 'test' })
   clock.advance(10 * day)
+  await sessions.sweep()
   await isQuiet(relay)
   const email = { from: 'app@sender.example', to: 'ann@rcpt.example', subject: 'Again', html: '<p>once more</p>' }
   const { body } = await relay.call('POST', '/api/send', email, { 'idempotency-key': 'same' })

@@ -217,12 +217,13 @@ export class ApiKeys extends RevisedList<StoredApiKey> {
   }
 
   async #flushSome(): Promise<void> {
-    const ids = [...this.#unwritten].slice(0, writtenAtOnce)
+    // Sorted, so that no two processes wait for each other's rows.
+    const ids = [...this.#unwritten].slice(0, writtenAtOnce).toSorted()
     for (const id of ids) this.#unwritten.delete(id)
     try {
       await this.#db.write(
         ids.map((id) => ({
-          sql: 'update api_key set last_used_at = :at where id = :id',
+          sql: 'update api_key set last_used_at = :at where id = :id and (last_used_at is null or last_used_at < :at)',
           params: { id, at: this.held(id)?.lastUsedAt ?? null },
         })),
       )

@@ -174,7 +174,14 @@ export class Sessions extends HeldList<StoredSession> {
 
   /** Removes sessions that have expired or whose user is gone; call it regularly. */
   async sweep(): Promise<void> {
-    await this.#endThose((session) => this.#userOf(session) === undefined)
+    const now = this.#services.clock.now()
+    const over = this.inOrder((session) => this.#userOf(session) === undefined)
+    if (over.length === 0) return
+    // Another process may have seen it since.
+    const sql = `delete from user_session where id = :id and (last_seen_at <= :idleSince or created_at <= :begunBefore
+                   or not exists (select 1 from account_user where id = user_session.user_id))`
+    await this.#services.db.write(over.map(({ id }) => ({ sql, params: { id, idleSince: now - idleMs, begunBefore: now - maxMs } })))
+    for (const { id } of over) await this.reload(id)
   }
 
   async #endThose(isMeant: (session: StoredSession) => boolean): Promise<void> {

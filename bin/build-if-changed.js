@@ -8,8 +8,9 @@ const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
 if (!isBuilt && existsSync(path('node_modules/esbuild'))) {
   try {
-    execFileSync(process.execPath, [path('scripts/build.ts'), '--server'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  } catch {
-    console.error('The server could not be built. It runs from its sources, with more memory.')
+    execFileSync(process.execPath, [path('scripts/build.ts'), '--server'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  } catch ({ stderr, message }) {
+    const reason = /^\w*Error: .*$/m.exec(stderr)?.[0] ?? message
+    console.error(`The server could not be built (${reason}). It runs from its sources, with more memory.`)
   }
 }

@@ -5,8 +5,8 @@
  * npm run build
  * npm run build -- --server                 the server only
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildDashboard, dashboardOutput } from '../src/api/http/dashboard-bundle.ts'
 import { bundleScripts, root, sources, startedModules } from './bundle.ts'
@@ -25,30 +25,37 @@ const output = join(root, 'dist/server')
 /** Names the last build, and what it was made from. */
 const current = join(output, 'current.json')
 
-/** A running server starts threads and child processes from its own build, so the next one goes into the other directory. */
-function nextDirectory(): string {
-  try {
-    return (JSON.parse(readFileSync(current, 'utf8')) as { directory: string }).directory === 'a' ? 'b' : 'a'
-  } catch {
-    // There is none yet.
-    return 'a'
-  }
-}
+/** What else decides what is built; the last changes whenever the packages do. */
+const builders = ['scripts/build.ts', 'scripts/bundle.ts', 'node_modules/.package-lock.json']
 
-/** Changes whenever the packages do. */
-const packages = 'node_modules/.package-lock.json'
+/** A running server starts threads and child processes from its own build for as long as it runs. */
+const keptBuilds = 5
 
 async function writeServer(): Promise<void> {
   // Looked at first: a source that changes while it is built does not match.
-  const found = [...sources, packages].map((name) => [name, statSync(join(root, name))] as const)
-  const directory = nextDirectory()
-  mkdirSync(join(output, directory), { recursive: true })
+  const found = [...sources, ...builders].map((name) => [name, statSync(join(root, name))] as const)
+  mkdirSync(output, { recursive: true })
+  // Of its own, as another build may be under way.
+  const directory = mkdtempSync(join(output, 'build-'))
   const entries = ['src/server/main.ts', 'src/platform/server-memory.ts', ...startedModules()]
-  const from = new Set([...(await bundleScripts(entries, join(output, directory))), packages])
+  const from = new Set([...(await bundleScripts(entries, directory)), ...builders])
   const marks = found.flatMap(([name, { size, mtimeMs }]) => (from.has(name) ? [[name, size, mtimeMs]] : []))
-  writeFileSync(`${current}.new`, JSON.stringify({ directory, sources: marks }))
-  renameSync(`${current}.new`, current)
+  const next = join(directory, 'current.json')
+  writeFileSync(next, JSON.stringify({ directory: basename(directory), sources: marks }))
+  renameSync(next, current)
+  removeOldBuilds()
   console.log(`${entries.length} scripts in dist/server`)
+}
+
+function removeOldBuilds(): void {
+  const builds = readdirSync(output).flatMap((name) => {
+    const directory = join(output, name)
+    // Another build may be removing it.
+    const made = name.startsWith('build-') ? statSync(directory, { throwIfNoEntry: false }) : undefined
+    return made ? [{ directory, madeAt: made.mtimeMs }] : []
+  })
+  const newestFirst = builds.toSorted((a, b) => b.madeAt - a.madeAt)
+  for (const { directory } of newestFirst.slice(keptBuilds)) rmSync(directory, { recursive: true, force: true })
 }
 
 const { values } = parseArgs({ options: { server: { type: 'boolean', default: false } } })

@@ -70,6 +70,17 @@ const tooLarge = (limit: number): SternaError =>
     `The request body is larger than ${sizeText(limit)}, the limit here.${limit === bodyLimit ? ' Send smaller attachments.' : ''}`,
   )
 
+/** bytes; a smaller body does not go to another thread, to which memory that it shares with others would be copied whole */
+const sharesMemory = 16 * 1024
+
+function joined(chunks: Buffer[], size: number): Buffer {
+  if (size <= sharesMemory) return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)
+  const body = Buffer.allocUnsafeSlow(size)
+  let end = 0
+  for (const chunk of chunks) end += chunk.copy(body, end)
+  return body
+}
+
 const gone = (): SternaError => new SternaError('invalid_json', 'The connection ended before the whole body had arrived.')
 
 function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes = false }: BodyBounds): Promise<Buffer> {
@@ -100,7 +111,7 @@ function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes 
   }
   const onEnd = (): void => {
     settle()
-    resolve(whole ?? (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
+    resolve(whole ?? joined(chunks, size))
   }
   const onGone = (): void => refuse(gone())
   req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)

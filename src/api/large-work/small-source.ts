@@ -1,4 +1,4 @@
-/** bytes; a smaller body needs no room, and no thread of its own */
+/** bytes; a smaller body needs no room, and may be worked on here */
 export const smallBody = 64 * 1024
 
 /** Whether what is made of it takes so little that it is done on this thread. */

@@ -24,11 +24,14 @@ const composedHere = 16 * 1024
 
 /**
  * Composes the submissions of requests: small ones at once, large ones one after the other on a thread of their own, because 25 MB of
- * attachments or 5 MiB of HTML keep a thread busy for longer than other connections should wait.
+ * attachments or 5 MiB of HTML keep a thread busy for longer than other connections should wait. Those in between go there too, unless they
+ * would wait for a large one.
  */
 export class EmailComposer {
   readonly #services: ComposerServices
   readonly #thread: JobThread
+  /** Large requests that the thread has not finished. */
+  #large = 0
 
   constructor(services: ComposerServices) {
     this.#services = services
@@ -82,7 +85,8 @@ export class EmailComposer {
 
   /** Composes here, or on the thread if it would take long: a small request may name a large template. */
   async #compose<T>(job: ComposeJob, here: (context: RequestContext) => Promise<T>, received: (result: unknown) => T): Promise<T> {
-    if (isSmall(job.source as EmailSource, composedHere)) {
+    const isLarge = !isSmall(job.source as EmailSource)
+    if (!isLarge && (this.#large > 0 || isSmall(job.source as EmailSource, composedHere))) {
       const { templates } = this.#services
       const context = {
         ...job.context,
@@ -95,7 +99,12 @@ export class EmailComposer {
         if (!(error instanceof TooMuchHere)) throw error
       }
     }
-    return received(await this.#thread.run(job, [job.source]))
+    if (isLarge) this.#large++
+    try {
+      return received(await this.#thread.run(job, [job.source]))
+    } finally {
+      if (isLarge) this.#large--
+    }
   }
 }
 

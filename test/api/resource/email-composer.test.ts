@@ -50,6 +50,16 @@ test('a large request makes the same submission on its thread as a small one her
   ).toContain(large)
 })
 
+test('a request of middling size does not wait for the large ones of others', async () => {
+  const composer = startComposer()
+  const ended: string[] = []
+  const compose = (name: string, html: string): Promise<unknown> =>
+    composer.submissionFrom(bodyOf({ html }), request).then(() => ended.push(name))
+  await Promise.all([compose('first large', large), compose('second large', large), compose('middling', 'x'.repeat(20_000))])
+  expect(ended[0]).toBe('middling')
+  expect(ended).toHaveLength(3)
+})
+
 test('a large request that is refused tells what is wrong with it, and the next one is taken', async () => {
   const composer = startComposer(250_000)
   const refused = composer.submissionFrom(bodyOf({ html: large, to: ['nobody'], colour: 1 }), request)

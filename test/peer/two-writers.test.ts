@@ -162,6 +162,20 @@ describe.each([
     ])
   })
 
+  test('a domain that another removes cannot be changed any more', async () => {
+    const { a, b, atOnce } = await open()
+    const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
+    const { id } = await nodes.a.accounts.create('one', 'free')
+    await nodes.b.accounts.load()
+    const domain = await nodes.a.sendingDomains.add(id, 'example.com')
+    await nodes.b.sendingDomains.load()
+    const both = await atOnce(
+      () => nodes.a.sendingDomains.remove(domain.id),
+      () => nodes.b.sendingDomains.update(domain.id, { openTracking: true }),
+    )
+    expect(both).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'not_found' } }])
+  })
+
   test('of two rotations of the secret of a webhook at once, one is refused', async () => {
     const { a, b, atOnce } = await open()
     const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }

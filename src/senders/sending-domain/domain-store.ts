@@ -117,7 +117,8 @@ const keepRecord = (id: string, kind: RecordKind, { status, reason, found, check
 
 /** Stops using a domain; its row and keys stay for the mail that was accepted from it. */
 export const removeDomain = (id: string, now: number): Statement => ({
-  sql: 'update domain set removed_at = :now, removed_name = name, name = id where id = :id and removed_at is null',
+  sql: `update domain set removed_at = :now, removed_name = name, name = id, revision = revision + 1
+         where id = :id and removed_at is null`,
   params: { id, now },
   expect: 1,
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundleScripts, replaceStarted, root, scriptName, sources, startedModules } from '../../scripts/bundle.ts'
@@ -24,7 +24,11 @@ export async function bundledThreads(): Promise<{ name: string; enforce: 'pre'; 
 /** The folder of those that were made from the sources as they are now. Several runs may begin at once. */
 async function currentScripts(): Promise<string> {
   const scripts = join(cache, hashOf([...sources, 'scripts/bundle.ts', 'node_modules/.package-lock.json']))
-  if (existsSync(scripts)) return scripts
+  if (existsSync(scripts)) {
+    const now = new Date()
+    utimesSync(scripts, now, now)
+    return scripts
+  }
   mkdirSync(cache, { recursive: true })
   removeOld()
   const made = mkdtempSync(join(cache, 'made-'))
@@ -45,10 +49,11 @@ function hashOf(names: string[]): string {
   return hash.digest('hex').slice(0, 20)
 }
 
-/** No run takes as long as a day. */
+/** Removes those that no run has used for a day; none takes as long. */
 function removeOld(): void {
   for (const name of readdirSync(cache)) {
     const folder = join(cache, name)
-    if (statSync(folder).mtimeMs < Date.now() - dayMs) rmSync(folder, { recursive: true, force: true })
+    const usedAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
+    if (usedAt < Date.now() - dayMs) rmSync(folder, { recursive: true, force: true })
   }
 }

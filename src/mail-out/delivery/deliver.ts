@@ -30,10 +30,10 @@ interface Transferring {
   use: ContentUse
 }
 
-/** How often the content of a job was sent, and how often all of it has left this process. */
+/** How often sending the content of a job began, and how often its memory was no longer needed for that. */
 interface ContentUse {
-  sent: number
-  left: number
+  begun: number
+  done: number
   /** After an error that is not understood, nobody knows. */
   isUncertain: boolean
 }
@@ -60,9 +60,9 @@ interface Draft extends AttemptContext {
  * mail. The queue does the retries. Never rejects. Resolves to true if nothing reads the content any more.
  */
 export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: DeliverServices): Promise<boolean> {
-  const use: ContentUse = { sent: 0, left: 0, isUncertain: false }
+  const use: ContentUse = { begun: 0, done: 0, isUncertain: false }
   await deliverAll(job, onAttempt, { services, use })
-  return use.sent === use.left && !use.isUncertain
+  return use.begun === use.done && !use.isUncertain
 }
 
 async function deliverAll(
@@ -197,7 +197,7 @@ async function attemptHost(
   if (because !== null) draft.transcript.note(`in plain text: ${because}`)
   try {
     const written = (): void => {
-      use.left++
+      use.done++
       services.contents.giveBack(job.id)
     }
     if (connection) {
@@ -251,7 +251,7 @@ function noteTransfer(
   const { loginGate } = services.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
   else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
-  if (transfer.sent) use.sent++
+  if (transfer.sent) use.begun++
   if (transfer.sent) draft.selectors = job.signingKeys.map(({ selector }) => selector)
   return transfer
 }

@@ -73,7 +73,7 @@ export class MxConnection {
   readonly tls: ConnectionTls | null
   /** Transactions begun. */
   transactions = 0
-  /** Called once the message data has left this process. */
+  /** Called once the message data has left this process, or never will. */
   onWritten: () => void = () => {}
   readonly #dialogue: SmtpDialogue
   readonly #extensions: Map<string, string>

@@ -103,7 +103,10 @@ function plainTag(written: string): Tag {
   if (known) return known
   const isEnd = written.startsWith('/')
   const tag = { name: written.slice(isEnd ? 1 : 0).toLowerCase(), isEnd, attributes: '' }
-  if (plainTags.size < maxPlainTags && written.length <= maxPlainLength) plainTags.set(written, tag)
+  if (written.length > maxPlainLength) return tag
+  // One page of invented names must not keep out those of all others.
+  if (plainTags.size >= maxPlainTags) plainTags.clear()
+  plainTags.set(written, tag)
   return tag
 }
 

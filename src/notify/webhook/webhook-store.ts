@@ -89,7 +89,8 @@ export function updateSecrets(webhook: Webhook, sealed: SealedSecrets, { force }
   return {
     sql: `update webhook set secret = :secret, previous_secret = :previousSecret, previous_expires_at = :previousExpiresAt,
                              signing_key = :signingKey, updated_at = :updatedAt, revision = revision + 1
-           where id = :id and status <> 'deleted' and revision = :revision and (previous_expires_at is null or previous_expires_at <= :updatedAt or :force = 1)`,
+           where id = :id and status <> 'deleted' and revision = :revision
+             and (previous_expires_at is null or previous_expires_at <= :updatedAt or :force = 1)`,
     params: { ...paramsOf(webhook, sealed), force: force ? 1 : 0 },
     expect: 1,
   }

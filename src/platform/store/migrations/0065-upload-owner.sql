@@ -1,2 +1,2 @@
--- Who takes the email in. Of a crash are left those that nobody has who is there.
+-- Who takes the email in. What an owner that is gone has left is swept.
 alter table upload add column owner text;

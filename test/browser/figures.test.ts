@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { composeDmarcReport, reportMail } from '../support/compose-domain-report.ts'
 import { busyHistory, countHistory } from '../support/counted-history.ts'
-import { faultsShown, pageFaults, visitDashboard, type DashboardVisit } from '../support/dashboard-visit.ts'
+import { faultsShown, openPage, pageFaults, visitDashboard, type DashboardVisit } from '../support/dashboard-visit.ts'
 import { composeDsn, returnMail } from '../support/returned-mail.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 
@@ -338,7 +338,9 @@ test('the pages of figures pass the rules in both themes, wide and narrow', { ti
     ['analytics-fault', '/analytics?period=9d'],
   ]
   expect(await pageFaults(tab, relay.baseUrl, pages)).toEqual([])
-  await tab.goto(`${relay.baseUrl}/analytics`)
-  for (const button of await tab.getByRole('button', { name: 'Table' }).all()) await button.click()
+  await openPage(tab, `${relay.baseUrl}/analytics`)
+  const tables = await tab.getByRole('button', { name: 'Table' }).all()
+  expect(tables).not.toEqual([])
+  for (const button of tables) await button.click()
   expect(await faultsShown(tab)).toEqual([])
 })

@@ -131,9 +131,7 @@ const looks = [
 export async function pageFaults(tab: Page, baseUrl: string, pages: [name: string, path: string][]): Promise<string[]> {
   const faults: string[] = []
   for (const [name, path] of pages) {
-    await tab.goto(baseUrl + path)
-    await tab.getByRole('heading', { level: 1 }).waitFor()
-    await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
+    await openPage(tab, baseUrl + path)
     for (const [theme, width] of looks) {
       await tab.setViewportSize({ width, height: 900 })
       await tab.emulateMedia({ colorScheme: theme })
@@ -142,6 +140,13 @@ export async function pageFaults(tab: Page, baseUrl: string, pages: [name: strin
     }
   }
   return faults
+}
+
+/** Goes to a page and waits until it has all that it shows. */
+export async function openPage(tab: Page, url: string): Promise<void> {
+  await tab.goto(url)
+  await tab.getByRole('heading', { level: 1 }).waitFor()
+  await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
 }
 
 /** The same for the page as it stands, such as with a dialog open. */

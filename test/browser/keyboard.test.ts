@@ -50,6 +50,25 @@ test('mail is found, walked through and left again by the keyboard alone', async
   await tab.getByRole('dialog').waitFor({ state: 'detached' })
 })
 
+test('what a key opens stays open, though the dialog before it has only just closed', async () => {
+  const { tab } = await visitDashboard()
+  await tab.keyboard.press('/')
+  await tab.getByRole('dialog', { name: 'Find' }).waitFor()
+  await tab.keyboard.type('ann@inbox.example')
+  const hit = tab.getByRole('link', { name: 'Emails to ann@inbox.example' })
+  await hit.waitFor()
+  // The browser tells of the end of a dialog in a later turn than that in which it goes.
+  await hit.evaluate(async (link: any) => {
+    const { document, KeyboardEvent } = globalThis as any
+    link.click()
+    for (let turn = 0; turn < 1000 && link.isConnected; turn++) await Promise.resolve()
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))
+  })
+  await tab.getByRole('heading', { level: 1, name: 'Emails' }).waitFor()
+  await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
+  expect(await tab.getByRole('dialog', { name: 'Keyboard shortcuts' }).count()).toBe(1)
+})
+
 test('keys that do something by themselves can be turned off, and do nothing in fields', async () => {
   const { relay, tab } = await visitDashboard()
   await relay.send('ann@inbox.example')

@@ -26,7 +26,11 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
   useEffect(() => {
     const shown = dialog.current
     shown?.showModal()
-    return () => shown?.close()
+    return () => {
+      // The browser tells of it in a later turn, when a key may have opened something else.
+      shown?.addEventListener('close', (event) => event.stopImmediatePropagation(), { capture: true })
+      shown?.close()
+    }
   }, [])
   return dialog
 }

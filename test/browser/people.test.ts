@@ -25,6 +25,8 @@ async function setSecondFactorUp({ relay, tab }: DashboardVisit, password: strin
 
 /** Sends the form of the login page. */
 async function enter(tab: Page, who: { email: string; password: string }): Promise<void> {
+  // A page that is being left may still ask for a login of its own.
+  await tab.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
   await tab.getByLabel('Email address').fill(who.email)
   await tab.getByLabel('Password').fill(who.password)
   await tab.getByRole('button', { name: 'Log in', exact: true }).click()

@@ -38,7 +38,11 @@ async function writeServer(): Promise<void> {
   // Of its own, as another build may be under way.
   const directory = mkdtempSync(join(output, 'build-'))
   const entries = ['src/server/main.ts', 'src/platform/server-memory.ts', ...startedModules()]
-  const from = new Set([...(await bundleScripts(entries, directory)), ...builders])
+  const inside = await bundleScripts(entries, directory).catch((error: unknown) => {
+    rmSync(directory, { recursive: true })
+    throw error
+  })
+  const from = new Set([...inside, ...builders])
   const marks = found.flatMap(([name, { size, mtimeMs }]) => (from.has(name) ? [[name, size, mtimeMs]] : []))
   const next = join(directory, 'current.json')
   writeFileSync(next, JSON.stringify({ directory: basename(directory), sources: marks }))

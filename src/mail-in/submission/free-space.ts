@@ -42,9 +42,10 @@ export class FreeSpace {
     clearInterval(this.#timer)
   }
 
-  /** Measures the free space; if the file system gives no answer, the last figure stays. */
+  /** Measures the free space, if there is a directory; if the file system gives no answer, the last figure stays. */
   async measure(): Promise<void> {
-    const { bavail, blocks, bsize } = await statfs(this.#directory ?? '').catch(() => ({ bavail: NaN, blocks: 0, bsize: 0 }))
+    if (this.#directory === null) return
+    const { bavail, blocks, bsize } = await statfs(this.#directory).catch(() => ({ bavail: NaN, blocks: 0, bsize: 0 }))
     if (Number.isNaN(bavail)) return
     this.#left = bavail * bsize - Math.min(this.#reserve, blocks * bsize * maxPartBytes)
     this.#health.set('disk_full', this.#left <= 0, { free: bavail * bsize })

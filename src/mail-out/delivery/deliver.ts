@@ -251,8 +251,10 @@ function noteTransfer(
   const { loginGate } = services.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
   else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
-  if (transfer.sent) use.begun++
-  if (transfer.sent) draft.selectors = job.signingKeys.map(({ selector }) => selector)
+  if (transfer.sent) {
+    use.begun++
+    draft.selectors = job.signingKeys.map(({ selector }) => selector)
+  }
   return transfer
 }
 

@@ -27,7 +27,6 @@ import type { DamagedError } from '../platform/store/database.ts'
 import { openStore } from '../platform/store/open-store.ts'
 import type { Upgrade } from '../platform/store/store.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
-import { IdempotencyKeys } from '../mail-in/submission/idempotency-keys.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
 import { ErasedListing } from '../mail/suppression/suppression-list.ts'
 import { TemplateList } from '../mail/template/template-list.ts'
@@ -84,7 +83,6 @@ export interface Core extends Opened {
   quotas: MailQuotas
   erasedAddress: ErasedAddress
   erasedListing: ErasedListing
-  idempotencyKeys: IdempotencyKeys
 }
 
 /**
@@ -155,7 +153,6 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const largeWorker = new LargeWorker(log)
   const templates = new TemplateList({ db, clock, work: largeWorker.templateWork })
   const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))
-  const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets })
   const loaded = {
     upkeep,
     backups: new Backups(opened),
@@ -170,7 +167,6 @@ export async function loadCore(opened: Opened): Promise<Core> {
     quotas,
     erasedAddress,
     erasedListing: new ErasedListing(db),
-    idempotencyKeys,
   }
   return { ...loaded, ...opened }
 }

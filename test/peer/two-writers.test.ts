@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { IdempotencyKeys } from '../../src/mail-in/submission/idempotency-keys.ts'
 import { Uploads } from '../../src/mail-in/submission/upload.ts'
 import { claimReturnedMail } from '../../src/mail-back/feedback/returned-mail-store.ts'
 import { claimDue, claimExpired, moveRecipient } from '../../src/mail-out/queue/queue-store.ts'
@@ -7,6 +8,7 @@ import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhoo
 import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
 import { insertTemplate, type Template } from '../../src/mail/template/template-store.ts'
 import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast } from '../../src/senders/account/user-changes.ts'
+import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
 import { silentLog } from '../../src/platform/log.ts'
@@ -14,6 +16,7 @@ import { migrations } from '../../src/platform/store/sqlite/migrate.ts'
 import { postgresSchema } from '../support/postgres-dialect.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { insertAccount, insertQueued } from '../support/queued-mail.ts'
+import { settableClock } from '../support/settable-clock.ts'
 import { testCore, type TestCore } from '../support/test-core.ts'
 import { onPostgres, onSqlite, type TwoWriters } from '../support/two-writers.ts'
 
@@ -275,9 +278,48 @@ describe.each([
     expect(await a.read('select id from user_session')).toEqual([])
   })
 
+  test('a request under one idempotency key is carried out by one node, and by another only once that is gone', async () => {
+    const { a, b, atOnce } = await open()
+    await a.write([node('node_a'), node('node_b')])
+    const keysOf = (db: Database, owner: string) =>
+      new IdempotencyKeys({ db, clock: settableClock(now), secrets: secretsFrom(Buffer.alloc(32)), owner })
+    const nodes = { a: keysOf(a, 'node_a'), b: keysOf(b, 'node_b') }
+    let done = 0
+    const bake = (keys: IdempotencyKeys, key: string, work: () => Promise<unknown> = async () => ++done) =>
+      keys.answerOnce('acc_1', { operation: 'cakes.create', key, fingerprint: 'f' }, { isSecret: false, carryOut: work })
+    const isRunning = { code: 'concurrent_idempotent_requests' }
+
+    const both = await atOnce(
+      () => bake(nodes.a, 'at once'),
+      () => bake(nodes.b, 'at once'),
+    )
+    expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(both).toContainEqual({ status: 'rejected', reason: expect.objectContaining(isRunning) })
+    expect([done, await bake(nodes.b, 'at once')]).toEqual([1, { answer: 1, replayed: true }])
+
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const started = Promise.withResolvers<void>()
+    const first = bake(nodes.a, 'slow', async () => {
+      started.resolve()
+      await released
+      return 'late'
+    })
+    await started.promise
+    await expect(bake(nodes.b, 'slow')).rejects.toMatchObject(isRunning)
+    await a.write([{ sql: `delete from node where name = 'node_a'`, expect: 1 }])
+    expect(await bake(nodes.b, 'slow')).toEqual({ answer: 2, replayed: false })
+    release()
+    await expect(first).rejects.toMatchObject(isRunning)
+    expect(await bake(nodes.a, 'slow')).toEqual({ answer: 2, replayed: true })
+
+    await expect(bake(nodes.b, 'refused', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await bake(nodes.b, 'refused', async () => undefined)
+    expect(await bake(nodes.a, 'refused')).toEqual({ answer: 3, replayed: false })
+  })
+
   test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {
     const { a, b } = await open()
-    await a.write(['node_a', 'node_b'].map((name) => ({ sql: 'insert into node (name, started_at) values (:name, 0)', params: { name } })))
+    await a.write([node('node_a'), node('node_b')])
     await a.write([uploaded('em_unowned', null), uploaded('em_buried', 'node_buried'), uploaded('em_own', 'node_b')])
     const uploads = (db: Database, owner: string) => new Uploads({ db, log: silentLog, owner, space: { require: () => {} } })
     await uploads(a, 'node_a').run(async (upload) => {
@@ -289,6 +331,8 @@ describe.each([
     })
   })
 })
+
+const node = (name: string): Statement => ({ sql: 'insert into node (name, started_at) values (:name, 0)', params: { name } })
 
 const uploaded = (id: string, owner: string | null): Statement => ({
   sql: 'insert into upload (message_id, owner) values (:id, :owner)',

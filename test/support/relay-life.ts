@@ -102,8 +102,8 @@ async function command(relay: TestRelay, ...argv: string[]): Promise<string> {
   return stdout
 }
 
-async function call(relay: TestRelay, method: string, path: string, body?: unknown): Promise<any> {
-  const answer = await relay.call(method, path, body)
+async function call(relay: TestRelay, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<any> {
+  const answer = await relay.call(method, path, body, headers)
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
   return answer.body
 }
@@ -167,7 +167,9 @@ async function keepDomains(relay: TestRelay): Promise<void> {
 
 async function keepTemplates(relay: TestRelay): Promise<void> {
   const { id } = await call(relay, 'POST', '/api/templates', { name: 'Hello', alias: 'hello', subject: 'Hello', html: '{{name}}' })
-  const { id: copy } = await call(relay, 'POST', '/api/templates/hello/duplicate')
+  const under = (key: string) => ({ 'idempotency-key': key })
+  const { id: copy } = await call(relay, 'POST', '/api/templates/hello/duplicate', undefined, under('done'))
+  await expect(call(relay, 'POST', '/api/templates/none/duplicate', undefined, under('refused'))).rejects.toThrow('not_found')
   for (const change of [{ text: 'Dear {{name}}' }, { name: 'Greeting' }]) await call(relay, 'PATCH', `/api/templates/${id}`, change)
   await call(relay, 'POST', `/api/templates/${id}/publish`)
   await call(relay, 'PATCH', `/api/templates/${id}`, { subject: 'Good day' })

@@ -2,6 +2,7 @@ import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { loadCore, type Core } from '../../src/api/core.ts'
 import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import { Health } from '../../src/platform/health.ts'
+import { IdempotencyKeys } from '../../src/mail-in/submission/idempotency-keys.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Database } from '../../src/platform/store/database.ts'
 import { MetricsPage } from '../../src/platform/metrics/metrics-page.ts'
@@ -12,6 +13,7 @@ import { testStore } from './test-database.ts'
 
 export interface TestCore extends Core {
   clock: SettableClock
+  idempotencyKeys: IdempotencyKeys
   /** What was logged, a line each. */
   logged: string[]
 }
@@ -34,5 +36,6 @@ export async function testCore({ now, over }: { now?: number | undefined; over?:
   const health = new Health({ clock, log })
   const secret = { secrets, ...cheapSecrets() }
   const core = await loadCore({ config, clock, log, health, metrics, metricsPage, db, files, resolver, ...secret, close: () => db.close() })
-  return Object.assign(core, { clock, logged })
+  const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets, owner: 'node_1' })
+  return Object.assign(core, { clock, logged, idempotencyKeys })
 }

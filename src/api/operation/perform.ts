@@ -15,7 +15,8 @@ import { validate } from './validate.ts'
 export interface PerformServices {
   /** Every change that needs more than the permission to send is recorded here. */
   audit: Pick<AuditLog, 'record'>
-  idempotencyKeys: Pick<IdempotencyKeys, 'answerOnce'>
+  /** Null for a client that gives no keys. */
+  idempotencyKeys: Pick<IdempotencyKeys, 'answerOnce'> | null
 }
 
 /**
@@ -94,9 +95,10 @@ async function carryOutOnce(
   const { caller, reply } = call
   const isSecret = operation.idempotency === 'secret'
   const key = idempotencyOf(unchecked, { operation: operation.id, body: given, holder: isSecret ? caller.actor.id : null })
-  if (key === null || operation.idempotency === 'none') return carryOut(operation, { call, given }, services)
+  const { idempotencyKeys } = services
+  if (key === null || operation.idempotency === 'none' || idempotencyKeys === null) return carryOut(operation, { call, given }, services)
   const once = { isSecret, carryOut: () => carryOut(operation, { call, given }, services) }
-  const done = await services.idempotencyKeys.answerOnce(caller.accountId, key, once)
+  const done = await idempotencyKeys.answerOnce(caller.accountId, key, once)
   markReplayed(reply, done)
   return done.answer
 }

@@ -42,12 +42,15 @@ export class IdempotencyKeys {
   readonly #db: Database
   readonly #clock: Clock
   readonly #secrets: Sealing
+  readonly #owner: string
   readonly #running = new Set<string>()
 
-  constructor(services: { db: Database; clock: Clock; secrets: Sealing }) {
+  /** @param services.owner the name of this process */
+  constructor(services: { db: Database; clock: Clock; secrets: Sealing; owner: string }) {
     this.#db = services.db
     this.#clock = services.clock
     this.#secrets = services.secrets
+    this.#owner = services.owner
   }
 
   /**
@@ -82,8 +85,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * The same for anything else that is asked for. The answer is written when what it tells of has been done, before anybody gets it: a
-   * crash in between leaves the key unused. Nothing is remembered of what throws or gives undefined.
+   * The same for anything else that is asked for, which no batch of ours makes true. The key is taken before the work, so that no other process
+   * does it meanwhile, and the answer is written before anybody gets it. A crash in between leaves the key free. Nothing is remembered of what
+   * throws or gives undefined.
    * @param request.isSecret whether it is sealed, because it shows what is stored nowhere else
    */
   async answerOnce(
@@ -92,13 +96,58 @@ export class IdempotencyKeys {
     { isSecret, carryOut }: { isSecret: boolean; carryOut: () => Promise<unknown> },
   ): Promise<{ answer: unknown; replayed: boolean }> {
     const context = `idempotency ${JSON.stringify([accountId, idempotency.operation, idempotency.key])}`
-    const done = await this.#once<Kept & { replayed: boolean }>(accountId, idempotency, async (remember) => {
-      const answer = await carryOut()
-      const kept: Kept = isSecret ? { sealed: this.#seal(answer, context) } : { answer }
-      if (answer !== undefined) await refusedAs(this.#db.write([remember(kept, null)]), ConflictError, concurrent)
+    const done = await this.#once<Kept & { replayed: boolean }>(accountId, idempotency, async () => {
+      await this.#take(accountId, idempotency)
+      const answer = await carryOut().catch(async (error: unknown) => {
+        await this.#free(accountId, idempotency)
+        throw error
+      })
+      if (answer === undefined) await this.#free(accountId, idempotency)
+      else await this.#settle(accountId, idempotency, isSecret ? { sealed: this.#seal(answer, context) } : { answer })
       return { answer, replayed: false }
     })
     return { answer: 'sealed' in done ? this.#opened(done.sealed, context) : done.answer, replayed: done.replayed }
+  }
+
+  /** Writes who does the work. What a process that is gone, or an earlier try of this one, has left is free. */
+  async #take(accountId: string, idempotency: Idempotency): Promise<void> {
+    const now = this.#clock.now()
+    const taking: Statement = {
+      sql: `insert into idempotency (account_id, operation, key, fingerprint, status, response, expires_at, owner)
+            values (:accountId, :operation, :key, :fingerprint, 200, '', :expiresAt, :owner)
+            on conflict (account_id, operation, key) do update
+              set fingerprint = excluded.fingerprint, response = excluded.response, message_id = null,
+                  expires_at = excluded.expires_at, owner = excluded.owner
+              where idempotency.expires_at <= :now or idempotency.owner = :owner or idempotency.owner not in (select name from node)`,
+      params: { accountId, ...idempotency, owner: this.#owner, now, expiresAt: now + keptMs },
+      expect: 1,
+    }
+    await refusedAs(this.#db.write([taking]), ConflictError, concurrent)
+  }
+
+  async #settle(accountId: string, idempotency: Idempotency, answer: Kept): Promise<void> {
+    const settling: Statement = {
+      sql: `update idempotency set response = :response, owner = null, expires_at = :expiresAt
+             where account_id = :accountId and operation = :operation and key = :key and owner = :owner`,
+      params: {
+        accountId,
+        ...idempotency,
+        owner: this.#owner,
+        response: JSON.stringify(answer),
+        expiresAt: this.#clock.now() + keptMs,
+      },
+      expect: 1,
+    }
+    await refusedAs(this.#db.write([settling]), ConflictError, concurrent)
+  }
+
+  async #free(accountId: string, idempotency: Idempotency): Promise<void> {
+    await this.#db.write([
+      {
+        sql: 'delete from idempotency where account_id = :accountId and operation = :operation and key = :key and owner = :owner',
+        params: { accountId, ...idempotency, owner: this.#owner },
+      },
+    ])
   }
 
   #seal(answer: unknown, context: string): string {
@@ -112,7 +161,7 @@ export class IdempotencyKeys {
   async #find(accountId: string, { operation, key, fingerprint }: Idempotency): Promise<IdempotencyRow | undefined> {
     const [row] = await this.#db.read<IdempotencyRow>(
       `select fingerprint, response, expires_at from idempotency
-        where account_id = :accountId and operation = :operation and key = :key`,
+        where account_id = :accountId and operation = :operation and key = :key and owner is null`,
       { accountId, operation, key },
     )
     if (!row || row.expires_at <= this.#clock.now()) return undefined

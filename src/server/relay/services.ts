@@ -1,6 +1,7 @@
 import type { Core } from '../../api/core.ts'
 import { returnedMailFigures } from '../../mail-back/feedback/returned-mail-figures.ts'
 import { FreeSpace } from '../../mail-in/submission/free-space.ts'
+import { IdempotencyKeys } from '../../mail-in/submission/idempotency-keys.ts'
 import { openIntake, type Intake } from '../../mail-in/submission/intake.ts'
 import { SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import { Uploads } from '../../mail-in/submission/upload.ts'
@@ -59,7 +60,8 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   const uploads = new Uploads({ ...opened, space })
   await uploads.sweep()
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
-  const intake = openIntake({ ...opened, queue, uploads, verifiedDomainFor, giveUpAfterMs: config.delivery.giveUpAfter })
+  const idempotencyKeys = new IdempotencyKeys(opened)
+  const intake = openIntake({ ...opened, queue, uploads, idempotencyKeys, verifiedDomainFor, giveUpAfterMs: config.delivery.giveUpAfter })
   const mailing = await startSystemMail({ ...opened, ...intake }, stops)
   const follower = new EventFollower(opened)
   const rollup = analyticsReader(opened)
@@ -77,6 +79,7 @@ export async function startServices(opened: Opened, stops: Stop[]) {
     erasures,
     space,
     uploads,
+    idempotencyKeys,
     verifiedDomainFor,
     follower,
     rollup,

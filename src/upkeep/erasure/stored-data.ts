@@ -107,7 +107,7 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'responses to requests with an idempotency key',
     kept: '24 hours',
     erased: 'key response',
-    none: 'account_id operation fingerprint status message_id expires_at',
+    none: 'account_id operation fingerprint status message_id expires_at owner',
   },
   webhook: {
     about: 'webhooks',

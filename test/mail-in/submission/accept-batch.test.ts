@@ -53,7 +53,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     erasedAddress,
     erasedListing: new ErasedListing(db),
     uploads: uploadsTo(counted),
-    idempotencyKeys: new IdempotencyKeys({ db: counted, clock, secrets: secretsFrom(Buffer.alloc(32)) }),
+    idempotencyKeys: new IdempotencyKeys({ db: counted, clock, secrets: secretsFrom(Buffer.alloc(32)), owner: 'node_1' }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
     metrics: metricsOf(),
 

@@ -108,7 +108,7 @@ async function startQueue(db: Database): Promise<Relay> {
     erasedListing: new ErasedListing(db),
     queue: newQueue(),
     uploads: new Uploads({ db, owner: 'node_1', log: silentLog, space: { require: () => {} } }),
-    idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)) }),
+    idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)), owner: 'node_1' }),
     accounts: {
       accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', createdAt: 0 } : undefined),
     },

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { lastUsed } from '../../platform/last-used.ts'
 import { isPublicAddress } from '../../platform/ip-address.ts'
 
 export interface ListenAddress {
@@ -20,19 +21,37 @@ export interface AddressGuard {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
+/** What an address is, whatever the guard. */
+interface Judged {
+  ip: Address
+  range: ReturnType<Address['range']>
+  isPublic: boolean
+}
+
+/** Parsing takes longer than everything else, and most mail goes to few hosts. */
+const judged = lastUsed<Judged>(1000)
+
 /**
  * Why we must not connect to this address and port: `own` if we listen there ourselves, `private` if it is not a public unicast address;
  * null if it is allowed. Ask about the literal address of the connection.
  */
 export function whyForbidden(address: string, port: number, guard: AddressGuard): 'own' | 'private' | null {
-  if (!ipaddr.isValid(address)) return 'private'
-  const ip = withoutEmbedding(ipaddr.process(address))
-  const range = ip.range()
+  const about = judged.get(address) ?? judge(address)
+  if (!about) return 'private'
+  const { ip, range, isPublic } = about
   // Connecting to the unspecified address reaches this machine.
   if (range === 'unspecified') return 'own'
   if (guard.ownListeners.some((listener) => listener.port === port && answersOn(listener, ip, guard))) return 'own'
   if (range === 'multicast' || range === 'broadcast') return 'private'
-  return guard.allowPrivateAddresses || isPublicAddress(address) ? null : 'private'
+  return guard.allowPrivateAddresses || isPublic ? null : 'private'
+}
+
+function judge(address: string): Judged | null {
+  if (!ipaddr.isValid(address)) return null
+  const ip = withoutEmbedding(ipaddr.process(address))
+  const about = { ip, range: ip.range(), isPublic: isPublicAddress(address) }
+  judged.set(address, about)
+  return about
 }
 
 function answersOn(listener: ListenAddress, ip: Address, guard: AddressGuard): boolean {

@@ -2,11 +2,12 @@ import { scanBytes } from '../../platform/smtp/scan-bytes.ts'
 
 /** bytes passed to the socket at once */
 const blockSize = 256 * 1024
-const dot = 46
+/** Bytes that are copied sooner than passed to the socket in pieces. */
+const smallSize = 16 * 1024
+const [lf, cr, dot] = [10, 13, 46]
 // Systems that take a bare CR or LF for a line end, or drop NUL, could see an end of data that is not there.
 const unclean = { odd: true, loose: false }
 const dotLine = Buffer.from('\r\n.')
-const lineEnd = Buffer.from('\r\n')
 const end = Buffer.from('.\r\n')
 const endAfterLine = Buffer.from('\r\n.\r\n')
 
@@ -18,12 +19,13 @@ export const isCleanContent = (content: Uint8Array): boolean => scanBytes(conten
 
 /**
  * The bytes that follow the 354 reply, in blocks to be written at once: lines that begin with a dot get another (RFC 5321 4.5.2), and a
- * lone dot ends them. Each block is made on request, and copied only if it has such a line, so a message of nothing but dots costs no more
- * memory than any other.
+ * lone dot ends them. Each block is made on request, and copied only if it has such a line or the whole message is small, so a message of
+ * nothing but dots costs no more memory than any other.
  * @param header whole header fields to put before the content
  */
 export function* encodeData(header: string, content: Uint8Array): Generator<Uint8Array[], void, undefined> {
   const bytes = bufferOf(content)
+  if (header.length + bytes.length <= smallSize) return yield [inOnePiece(header, bytes)]
   let block: Uint8Array[] = header === '' ? [] : [Buffer.from(header, 'latin1')]
   for (let from = 0; from < bytes.length; from += blockSize) {
     const to = Math.min(from + blockSize, bytes.length)
@@ -32,8 +34,24 @@ export function* encodeData(header: string, content: Uint8Array): Generator<Uint
     yield block
     block = []
   }
-  block.push(bytes.length === 0 || bytes.subarray(-2).equals(lineEnd) ? end : endAfterLine)
+  block.push(endFor(bytes))
   yield block
+}
+
+/** What ends the data: CRLF is already there, or comes first. */
+function endFor(bytes: Buffer): Buffer {
+  const { length } = bytes
+  return length === 0 || (bytes[length - 2] === cr && bytes[length - 1] === lf) ? end : endAfterLine
+}
+
+function inOnePiece(header: string, bytes: Buffer): Buffer {
+  const data = withDots(bytes, 0, bytes.length)
+  const last = endFor(bytes)
+  const piece = Buffer.allocUnsafe(header.length + data.length + last.length)
+  piece.write(header, 'latin1')
+  data.copy(piece, header.length)
+  last.copy(piece, header.length + data.length)
+  return piece
 }
 
 /** A piece of the content with a dot added to each line that begins with one; a view if there is none. */

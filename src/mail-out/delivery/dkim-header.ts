@@ -28,11 +28,21 @@ const signed = [...oversigned.map((name) => ({ name, more: 1 })), ...signedWhenP
   ...each,
   key: each.name.toLowerCase(),
 }))
-const signedKeys = new Set(signed.map(({ key }) => key))
+const places = new Map(signed.map(({ key }, place) => [key, place]))
 
-/** Fields by name: the last instance first, each in canonical form with its CRLF. */
-type Instances = Map<string, string[]>
-const noInstances: readonly string[] = []
+/** The fields to be signed, by the place of their name in `signed`. */
+interface Instances {
+  counts: number[]
+  /** The last instance first, each in canonical form with its CRLF. */
+  texts: string[]
+}
+
+const noCounts = signed.map(() => 0)
+const noTexts = signed.map(() => '')
+
+/** What h= lists if a message has so many fields of each name. */
+export const signedNames = (counts: number[]): string =>
+  signed.flatMap(({ name, more }, place) => Array.from({ length: (counts[place] ?? 0) + more }, () => name)).join(':')
 
 /** A message to be signed: its header is parsed once and its body hashed once, however many signatures it gets. */
 export class SignableMessage {
@@ -54,44 +64,36 @@ export class SignableMessage {
   }
 
   /**
-   * What h= lists, and the fields for it: of each name the last instance first (RFC 6376 5.4.2).
+   * The fields to be signed: of each name the last instance first (RFC 6376 5.4.2). `counts`: see `signedNames`.
    * @param fields whole header fields that are put before the message
    */
-  relaxedHeader(fields: string): { names: string; text: string } {
+  relaxedHeader(fields: string): { counts: number[]; text: string } {
     const before = signedInstances(fields)
-    const names: string[] = []
+    const { counts, texts } = this.#instances
     let text = ''
-    for (const { name, key, more } of signed) {
-      for (const instances of [this.#instances, before]) {
-        for (const field of instances.get(key) ?? noInstances) {
-          names.push(name)
-          text += field
-        }
-      }
-      if (more > 0) names.push(name)
-    }
-    return { names: names.join(':'), text }
+    for (let place = 0; place < signed.length; place++) text += (texts[place] ?? '') + (before.texts[place] ?? '')
+    return { counts: before.counts.map((count, place) => count + (counts[place] ?? 0)), text }
   }
 }
 
 function signedInstances(header: string, found?: (name: string) => void): Instances {
-  const instances: Instances = new Map()
+  const counts = noCounts.slice()
+  const texts = noTexts.slice()
   for (let start = 0; start < header.length;) {
     const end = endOfField(header, start)
     const colon = header.indexOf(':', start)
     if (colon !== -1 && colon < end) {
       const name = nameOf(header, start, colon)
       found?.(name)
-      if (signedKeys.has(name)) {
-        const field = `${name}:${relaxedValue(header.slice(colon + 1, end))}\r\n`
-        const known = instances.get(name)
-        if (known) known.unshift(field)
-        else instances.set(name, [field])
+      const place = places.get(name)
+      if (place !== undefined) {
+        counts[place] = (counts[place] ?? 0) + 1
+        texts[place] = `${name}:${relaxedValue(header.slice(colon + 1, end))}\r\n${texts[place] ?? ''}`
       }
     }
     start = end + 2
   }
-  return instances
+  return { counts, texts }
 }
 
 /** Where the field that begins at `start` ends, before its CRLF. */

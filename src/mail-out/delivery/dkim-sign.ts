@@ -2,17 +2,41 @@ import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto'
 import { lastUsed } from '../../platform/last-used.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { SigningKey } from './attempt.ts'
-import { relaxedField, type SignableMessage } from './dkim-header.ts'
+import { relaxedField, signedNames, type SignableMessage } from './dkim-header.ts'
 
 const validSeconds = 7 * 86_400
 /** How long a signature is valid, ms: a captured message cannot be replayed for ever (RFC 6376 8.6). */
 export const signatureLifetimeMs = validSeconds * 1000
 const smallestRsaBits = 2048
 
-/** A signature field around its three values t=, x= and bh=, as it leaves and in canonical form. */
+interface FieldValues {
+  /** t= */
+  at: string
+  /** x= */
+  until: string
+  /** bh= */
+  bodyHash: string
+}
+
+/** A signature field around its three values. */
+type Pieces = readonly [string, string, string, string]
+
 interface FieldTemplate {
-  folded: string[]
-  relaxed: string[]
+  /** As it leaves. */
+  folded: Pieces
+  /** In canonical form. */
+  relaxed: Pieces
+}
+
+/** What all signatures of a message share. */
+interface Signed {
+  /** The signed fields. */
+  text: string
+  /** See `signedNames`. */
+  counts: number[]
+  /** The counts as a text. */
+  shape: string
+  values: FieldValues
 }
 
 /** Messages from one program have the same fields, so few are needed. */
@@ -50,27 +74,36 @@ export class DkimSigner {
    */
   async sign(message: SignableMessage, by: { fields: string; keys: SigningKey[]; now: number }): Promise<string> {
     if (by.keys.length === 0) return ''
-    const { names, text } = message.relaxedHeader(by.fields)
-    const { bodyHash } = message
-    const fields = by.keys.map((key) => this.#signatureField(key, { names, text, bodyHash, now: by.now }))
-    return (await Promise.all(fields)).join('')
+    const { counts, text } = message.relaxedHeader(by.fields)
+    const at = Math.floor(by.now / 1000)
+    const values = { at: String(at), until: String(at + validSeconds), bodyHash: message.bodyHash }
+    const signed = { text, counts, shape: counts.join(), values }
+    return (await Promise.all(by.keys.map((key) => this.#signatureField(key, signed)))).join('')
   }
 
-  async #signatureField(key: SigningKey, signed: { names: string; text: string; bodyHash: string; now: number }): Promise<string> {
-    const privateKey = this.#keys.get(key.id)
-    if (privateKey instanceof SternaError) throw privateKey
-    if (!privateKey) throw new SternaError('internal_server_error', `DKIM key ${key.id} was used before it was handed over.`)
-    const at = Math.floor(signed.now / 1000)
-    const values = [String(at), String(at + validSeconds), signed.bodyHash]
-    const { folded, relaxed } = this.#templateFor(key, signed.names, values)
-    const input = Buffer.from(signed.text + filled(relaxed, values), 'latin1')
-    return `${filled(folded, values)}${foldSignature(await signatureOf(input, key.algorithm, privateKey))}\r\n`
+  #signatureField(key: SigningKey, signed: Signed): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const privateKey = this.#keyFor(key)
+      const { folded, relaxed } = this.#templateFor(key, signed)
+      const input = Buffer.from(signed.text + filled(relaxed, signed.values), 'latin1')
+      const done = (error: Error | null, signature: Buffer): void =>
+        error ? reject(error) : resolve(`${filled(folded, signed.values)}${foldSignature(signature.toString('base64'))}\r\n`)
+      if (key.algorithm === 'rsa-sha256') sign('sha256', input, privateKey, done)
+      // RFC 8463 3: Ed25519 signs the SHA-256 of the header, not the header.
+      else sign(null, hash('sha256', input, 'buffer'), privateKey, done)
+    })
+  }
+
+  #keyFor({ id }: SigningKey): KeyObject {
+    const key = this.#keys.get(id)
+    if (key instanceof SternaError) throw key
+    if (!key) throw new SternaError('internal_server_error', `DKIM key ${id} was used before it was handed over.`)
+    return key
   }
 
   /** Where a field is folded depends on the lengths of its values alone. */
-  #templateFor({ algorithm, signingDomain, selector }: SigningKey, names: string, values: string[]): FieldTemplate {
-    const [at = '', until = '', bodyHash = ''] = values.map(({ length }) => blank.repeat(length))
-    const id = `${algorithm} ${signingDomain} ${selector} ${at.length} ${until.length} ${names}`
+  #templateFor({ algorithm, signingDomain, selector }: SigningKey, { counts, shape, values }: Signed): FieldTemplate {
+    const id = `${algorithm} ${signingDomain} ${selector} ${values.at.length} ${values.until.length} ${shape}`
     const known = this.#templates.get(id)
     if (known) return known
     const field = foldTags([
@@ -79,23 +112,26 @@ export class DkimSigner {
       'c=relaxed/relaxed',
       `d=${signingDomain}`,
       `s=${selector}`,
-      `t=${at}`,
-      `x=${until}`,
-      `h=${names}`,
-      `bh=${bodyHash}`,
+      `t=${blankFor(values.at)}`,
+      `x=${blankFor(values.until)}`,
+      `h=${signedNames(counts)}`,
+      `bh=${blankFor(values.bodyHash)}`,
       'b=',
     ])
-    const template = { folded: field.split(blanks), relaxed: relaxedField(field).split(blanks) }
+    const template = { folded: piecesOf(field), relaxed: piecesOf(relaxedField(field)) }
     this.#templates.set(id, template)
     return template
   }
 }
 
 /** In the place of a value. */
-const blank = '\0'
+const blankFor = (value: string): string => '\0'.repeat(value.length)
 const blanks = /\0+/
 
-const filled = (pieces: string[], values: string[]): string => pieces.map((piece, place) => piece + (values[place] ?? '')).join('')
+const filled = ([first, second, third, last]: Pieces, { at, until, bodyHash }: FieldValues): string =>
+  `${first}${at}${second}${until}${third}${bodyHash}${last}`
+
+const piecesOf = (field: string): Pieces => field.split(blanks) as unknown as Pieces
 
 function privateKeyOf(id: string, pkcs8Der: Uint8Array): KeyObject | SternaError {
   let key: KeyObject
@@ -109,14 +145,6 @@ function privateKeyOf(id: string, pkcs8Der: Uint8Array): KeyObject | SternaError
   const what = key.asymmetricKeyType === 'rsa' ? `an RSA key of ${bits} bits` : `a key of type ${key.asymmetricKeyType}`
   return new SternaError('configuration', `DKIM key ${id} is ${what}; use RSA with at least ${smallestRsaBits} bits, or Ed25519.`)
 }
-
-const signatureOf = (input: Buffer, algorithm: SigningKey['algorithm'], key: KeyObject): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const done = (error: Error | null, signature: Buffer): void => (error ? reject(error) : resolve(signature.toString('base64')))
-    if (algorithm === 'rsa-sha256') sign('sha256', input, key, done)
-    // RFC 8463 3: Ed25519 signs the SHA-256 of the header, not the header.
-    else sign(null, hash('sha256', input, 'buffer'), key, done)
-  })
 
 const maxLineLength = 78
 

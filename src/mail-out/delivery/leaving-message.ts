@@ -41,9 +41,9 @@ export function messagesOf(
     })
   }
   if (!isCleanContent(content)) return null
-  const leavingFor = leavingAs({ ...job, content }, services)
+  const unsignedFor = leavingAs(job, content, services)
   return async (recipient) => {
-    const body = await leavingFor(recipient)
+    const body = await signedBody(unsignedFor(recipient), recipient, { job, services })
     const size = body.header.length + body.content.length
     return { ...frame, size, minSize: size, body, bodyType: body.bodyType }
   }
@@ -58,30 +58,34 @@ async function requestedBody(
   const content = await services.contents.take(job.id)
   if (content === null) return null
   if (!isCleanContent(content)) return { outcome: unclean, nextHost: false }
-  return leavingAs({ ...job, content }, services, signed)(recipient)
+  return signedBody(leavingAs(job, content, services, signed)(recipient), recipient, { job, services })
 }
 
 /** Signatures of a message by the fields added to it: recipients with the same fields share them. */
 type Signatures = Map<string, string>
 
-/** A job whose content is present. */
-type LoadedJob = DeliveryJob & { content: Uint8Array }
+/** What leaves, before it is signed. */
+interface Unsigned extends Omit<Body, 'header'> {
+  message: SignableMessage
+  signed: Signatures
+}
 
-/** The content and what precedes it: all recipients with the same message share its signatures. */
+/** The content by recipient: all recipients with the same content share its signatures. */
 function leavingAs(
-  job: LoadedJob,
+  job: DeliveryJob,
+  given: Uint8Array,
   services: LeavingServices,
   signed: Signatures = new Map(),
-): (recipient: DeliveryRecipient) => Promise<Body> {
-  const { content: carried, bodyType } = inSevenBits(job)
+): (recipient: DeliveryRecipient) => Unsigned {
+  const { content: carried, bodyType } = inSevenBits({ content: given, bodyType: job.bodyType })
   const tracked = orUntracked(job, services, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
   if (!tracked) {
-    const headerFor = headersOf({ content: carried, signed }, job, services)
-    return async (recipient) => ({ header: await headerFor(recipient), content: carried, bodyType })
+    const untracked = { content: carried, bodyType, message: new SignableMessage(carried), signed }
+    return () => untracked
   }
-  return async (recipient) => {
+  return (recipient) => {
     const content = orUntracked(job, services, () => cleanOnly(tracked.contentFor(recipient.id))) ?? carried
-    return { header: await headersOf({ content, signed: new Map() }, job, services)(recipient), content, bodyType }
+    return { content, bodyType, message: new SignableMessage(content), signed: new Map() }
   }
 }
 
@@ -101,17 +105,17 @@ function cleanOnly(content: Uint8Array): Uint8Array {
   return content
 }
 
-function headersOf(
-  { content, signed }: { content: Uint8Array; signed: Signatures },
-  job: DeliveryJob,
-  { signer, now }: LeavingServices,
-): (recipient: DeliveryRecipient) => Promise<string> {
-  const message = new SignableMessage(content)
-  return async (recipient) => {
-    const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.includes(name)))
-    const fields = added.map(({ text }) => text).join('')
-    const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: now() }))
-    signed.set(fields, signatures)
-    return `${recipient.traceFields}${signatures}${fields}`
+/** With the header that precedes the content. */
+async function signedBody(
+  { content, bodyType, message, signed }: Unsigned,
+  recipient: DeliveryRecipient,
+  { job, services: { signer, now } }: { job: DeliveryJob; services: LeavingServices },
+): Promise<Body> {
+  let fields = ''
+  for (const added of [recipient.fields, job.fields]) {
+    for (const { text, unless } of added) if (!unless.some((name) => message.names.includes(name))) fields += text
   }
+  const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: now() }))
+  signed.set(fields, signatures)
+  return { header: `${recipient.traceFields}${signatures}${fields}`, content, bodyType }
 }

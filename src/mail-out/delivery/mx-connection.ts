@@ -165,12 +165,17 @@ export class MxConnection {
   /** The replies to the steps: all commands in one write if the host allows it (RFC 2920), else up to the first refusal. */
   async #converse(steps: Step[]): Promise<Heard[]> {
     const dialogue = this.#dialogue
+    const answers: Heard[] = []
     this.#isMidTransaction = true
     if (this.#extensions.has('PIPELINING')) {
       dialogue.send(steps.map(({ command }) => command))
-      return Promise.all(steps.map(({ command, timeoutMs }) => dialogue.reply(timeoutMs, verbOf(command))))
+      return new Promise((resolve) => {
+        const heard = (answer: Heard): void => {
+          if (answers.push(answer) === steps.length) resolve(answers)
+        }
+        for (const { command, timeoutMs } of steps) dialogue.hear({ timeoutMs, what: verbOf(command), heard, isDot: false })
+      })
     }
-    const answers: Heard[] = []
     for (const { phase, command, timeoutMs } of steps) {
       dialogue.send([command])
       const heard = await dialogue.reply(timeoutMs, verbOf(command))

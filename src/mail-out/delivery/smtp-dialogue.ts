@@ -85,11 +85,14 @@ export class SmtpDialogue {
 
   /** The next reply that nobody waits for yet. Never rejects. */
   reply(timeoutMs: number, what: string, isDot = false): Promise<Heard> {
-    return new Promise((heard) => {
-      if (this.#broken) return heard(this.#broken)
-      this.#waiting.push({ timeoutMs, what, heard, isDot })
-      if (this.#waiting.length === 1) this.allow(timeoutMs, what)
-    })
+    return new Promise((heard) => this.hear({ timeoutMs, what, heard, isDot }))
+  }
+
+  /** Calls `heard` with the next reply that nobody waits for yet, or with why there is none. */
+  hear(waiting: Waiting): void {
+    if (this.#broken) return waiting.heard(this.#broken)
+    this.#waiting.push(waiting)
+    if (this.#waiting.length === 1) this.allow(waiting.timeoutMs, waiting.what)
   }
 
   /**
@@ -108,8 +111,8 @@ export class SmtpDialogue {
     this.#isContentWritten = false
     const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data', true)
     for (let i = 0; !block.done; i++) {
-      this.socket.cork()
       const last = next.done ? block.value.pop() : undefined
+      if (block.value.length > 0) this.socket.cork()
       for (const part of block.value) this.socket.write(part)
       if (last) this.socket.write(last, () => written())
       this.socket.uncork()

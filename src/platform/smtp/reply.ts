@@ -37,12 +37,22 @@ const carriageReturn = 13
 const controls = /(?!\t)\p{Cc}/u
 /** Three digits that no digit follows, whatever does. RFC 5321 4.2.1 allows a space, a hyphen and the end of the line. */
 const codeAtStart = /^\s*(\d{3})(?!\d)/
+const strictLine = /^\d{3}[ -]/
 const codeLength = 3
 const strictSeparators = ' -'
 const separators = `${strictSeparators}:\t`
 
 /** Parses one line without its line end; null if no code begins it. Control characters become `?`. */
 export function parseReplyLine(line: string): ReplyLine | null {
+  // What nearly all lines look like.
+  if (strictLine.test(line)) {
+    return {
+      code: Number(line.slice(0, codeLength)),
+      more: line.charAt(codeLength) === '-',
+      isLoose: false,
+      text: withoutControls(line.slice(codeLength + 1)),
+    }
+  }
   const found = codeAtStart.exec(line)
   if (!found) return null
   const separator = line.charAt(found[0].length)
@@ -61,6 +71,14 @@ export function enhancedStatusOf(code: number, text: string): string | null {
   return found && Number(found[1]) === Math.floor(code / 100) ? found[0] : null
 }
 
+function firstStatusIn(code: number, lines: string[]): string | null {
+  for (const line of lines) {
+    const status = enhancedStatusOf(code, line)
+    if (status !== null) return status
+  }
+  return null
+}
+
 /** For display: `550 5.1.1 No such user`, lines joined by spaces. */
 export const formatReply = (reply: Reply): string => `${reply.code} ${reply.text.replaceAll('\n', ' ')}`.trimEnd()
 
@@ -69,8 +87,9 @@ export const formatReply = (reply: Reply): string => `${reply.code} ${reply.text
  * Accepts a bare line feed as the end of a line. Limits how much a server can make us hold.
  */
 export class ReplyReader {
-  /** Bytes not parsed yet. */
-  #pending: Buffer = Buffer.alloc(0)
+  #bytes: Buffer = Buffer.alloc(0)
+  /** How many of these bytes are parsed. */
+  #parsed = 0
   #lines: string[] = []
   /** Of the reply so far. */
   #firstCode = 0
@@ -82,12 +101,18 @@ export class ReplyReader {
   #size = 0
 
   push(chunk: Buffer): void {
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
+    this.#bytes = this.#pending === 0 ? chunk : Buffer.concat([this.#bytes.subarray(this.#parsed), chunk])
+    this.#parsed = 0
   }
 
   /** True if bytes arrived after the replies already taken. */
   get hasMore(): boolean {
-    return this.#pending.length > 0 || this.#size > 0
+    return this.#pending > 0 || this.#size > 0
+  }
+
+  /** Bytes not parsed yet. */
+  get #pending(): number {
+    return this.#bytes.length - this.#parsed
   }
 
   /** True if the next reply has begun with a line that has a code. */
@@ -98,26 +123,29 @@ export class ReplyReader {
   /** The next reply, or what came instead; null until it is complete. */
   take(): Reply | NoReply | null {
     for (;;) {
-      const end = this.#pending.indexOf(lineFeed)
-      if (this.#size + (end === -1 ? this.#pending.length : end) > maxReplyLength)
+      const start = this.#parsed
+      const end = this.#bytes.indexOf(lineFeed, start)
+      if (this.#size + (end === -1 ? this.#pending : end - start) > maxReplyLength)
         return { fault: 'the reply does not end', isEndless: true }
       if (end === -1) {
         this.#cutPending()
         return null
       }
-      const bytes = this.#pending.subarray(0, Math.min(keptOfLine, end > 0 && this.#pending[end - 1] === carriageReturn ? end - 1 : end))
-      this.#pending = this.#pending.subarray(end + 1)
-      this.#size += end + 1
-      const taken = this.#takeLine(bytes.toString())
+      const textEnd = end > start && this.#bytes[end - 1] === carriageReturn ? end - 1 : end
+      const text = this.#bytes.toString('utf8', start, Math.min(start + keptOfLine, textEnd))
+      this.#parsed = end + 1
+      this.#size += end + 1 - start
+      const taken = this.#takeLine(text)
       if (taken) return taken
     }
   }
 
   /** Of an unfinished line only the beginning is of use. */
   #cutPending(): void {
-    if (this.#pending.length <= keptOfLine) return
-    this.#size += this.#pending.length - keptOfLine
-    this.#pending = Buffer.from(this.#pending.subarray(0, keptOfLine))
+    if (this.#pending <= keptOfLine) return
+    this.#size += this.#pending - keptOfLine
+    this.#bytes = Buffer.from(this.#bytes.subarray(this.#parsed, this.#parsed + keptOfLine))
+    this.#parsed = 0
   }
 
   #takeLine(bytes: string): Reply | NoReply | null {
@@ -134,8 +162,7 @@ export class ReplyReader {
     if (!line || line.more) return null
     const { code } = line
     const text = this.#lines.length === 1 ? line.text : this.#lines.join('\n')
-    const begin = this.#lines.find((each) => enhancedStatusOf(code, each)) ?? line.text
-    const enhancedStatus = enhancedStatusOf(code, begin)
+    const enhancedStatus = firstStatusIn(code, this.#lines) ?? enhancedStatusOf(code, line.text)
     this.#lines = []
     this.#kept = 0
     this.#size = 0

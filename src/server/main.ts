@@ -16,6 +16,7 @@ import type { Config } from '../platform/config/settings.ts'
 import { messageOf, SternaError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { isBinary, programFile } from '../platform/program.ts'
+import { BuriedError } from '../platform/store/nodes.ts'
 import type { Relay } from './relay/relay.ts'
 import { nextStopSignal } from './relay/signals.ts'
 
@@ -150,10 +151,8 @@ async function serve(
   // Commands do not need the relay, and start in half the time without it.
   const { startRelay } = await import('./relay/relay.ts')
   const onFatal = (error: Error): void => {
-    log.error(
-      { error },
-      'the database can no longer be trusted; the next start finds all acknowledged mail again, or says how to restore a backup',
-    )
+    const because = error instanceof BuriedError ? 'this server is no longer part of the others' : 'the database can no longer be trusted'
+    log.error({ error }, `${because}; the next start finds all acknowledged mail again, or says how to restore a backup`)
     process.exit(1)
   }
   const relay = await startRelay(config, { clock: systemClock, log, onFatal, version: version() })

@@ -12,7 +12,9 @@ import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
 import { silentLog } from '../../src/platform/log.ts'
+import { BuriedError } from '../../src/platform/store/nodes.ts'
 import { migrations } from '../../src/platform/store/sqlite/migrate.ts'
+import { leasedNode, pass } from '../support/leased-node.ts'
 import { postgresSchema } from '../support/postgres-dialect.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { insertAccount, insertQueued } from '../support/queued-mail.ts'
@@ -317,6 +319,53 @@ describe.each([
     expect(await bake(nodes.a, 'refused')).toEqual({ answer: 3, replayed: false })
   })
 
+  /** A node that has died with two recipients in hand, and two that are about to see it. */
+  async function lastMoment({ a, b }: TwoWriters) {
+    const dead = await leasedNode(a)
+    const others = [await leasedNode(a), await leasedNode(b)] as const
+    for (const { nodes } of others) nodes.freeBuried({ free: (name) => [freeRecipients(name)] })
+    await insertAccount(a)
+    await insertQueued(a, now, {}, [{}, {}])
+    await a.write([{ sql: 'update recipient set owner = :owner', params: { owner: dead.nodes.self } }])
+    await pass(1, dead, ...others)
+    await pass(4, ...others)
+    return { dead, others }
+  }
+
+  test('two nodes that bury a third at once do it once, with all that it had in hand', async () => {
+    const writers = await open()
+    const { dead, others } = await lastMoment(writers)
+    const [first, second] = others
+    await changed(
+      writers.atOnce(
+        () => pass(2, first),
+        () => pass(2, second),
+      ),
+    )
+    const { a } = writers
+    expect(await a.read('select distinct owner from recipient')).toEqual([{ owner: null }])
+    expect(await a.read('select name from node order by name')).toEqual(others.map(({ nodes }) => ({ name: nodes.self })).toSorted(byName))
+    await pass(1, dead)
+    expect([dead.buried, first.buried, second.buried]).toEqual([expect.any(BuriedError), null, null])
+  })
+
+  test('what a node writes in its last moment is freed with the rest, and afterwards it writes nothing', async () => {
+    const writers = await open()
+    const { dead, others } = await lastMoment(writers)
+    const { self } = dead.nodes
+    const isThere: Statement = { sql: 'update node set version = version where name = :self', params: { self }, expect: 1 }
+    await writers.a.write([freeRecipients(self)])
+    const claim = (db: Database) => db.write([isThere, { sql: 'update recipient set owner = :self', params: { self } }])
+    await changed(
+      writers.atOnce(
+        (db) => claim(db),
+        () => pass(2, others[1]),
+      ),
+    )
+    expect(await writers.a.read('select distinct owner from recipient')).toEqual([{ owner: null }])
+    await expect(claim(writers.a)).rejects.toThrow(ConflictError)
+  })
+
   test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {
     const { a, b } = await open()
     await a.write([node('node_a'), node('node_b')])
@@ -333,6 +382,10 @@ describe.each([
 })
 
 const node = (name: string): Statement => ({ sql: 'insert into node (name, started_at) values (:name, 0)', params: { name } })
+
+const freeRecipients = (node: string): Statement => ({ sql: 'update recipient set owner = null where owner = :node', params: { node } })
+
+const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
 
 const uploaded = (id: string, owner: string | null): Statement => ({
   sql: 'insert into upload (message_id, owner) values (:id, :owner)',

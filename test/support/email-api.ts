@@ -1,3 +1,4 @@
+import { aloneAs } from '../../src/platform/store/only-node.ts'
 import { expect, onTestFinished } from 'vitest'
 import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/mail-out/delivery/attempt.ts'
 import { EmailComposer } from '../../src/api/resource/email-composer.ts'
@@ -103,7 +104,7 @@ const queueFor = (services: ApiServices, outcomes: Map<string, Outcome[]>, deliv
   new QueueRunner(
     {
       ...services,
-      owner: 'node_1',
+      nodes: aloneAs('node_1'),
       isResolverSuspect: () => false,
       isSuspended: () => false,
       reprieve: testReprieve(services.db, services.clock),

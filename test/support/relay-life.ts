@@ -12,6 +12,7 @@ import { hearOfDomains } from './domain-report-life.ts'
 import { forgetRecipient } from './erasure-life.ts'
 import { startFakeMx } from './fake-mx.ts'
 import { hearOfMail } from './feedback-life.ts'
+import { outliveNodes } from './node-life.ts'
 import { tellSubmitters } from './notice-life.ts'
 import { keepPeople } from './people-life.ts'
 import { hearBack } from './return-path-life.ts'
@@ -92,6 +93,7 @@ export async function livedRelay(): Promise<TestRelay> {
   relay.clock.correct(-day)
   await relay.restart()
   await isQuiet(relay)
+  await outliveNodes(relay.relay.services.db)
   await relay.relay.stop()
   return relay
 }

@@ -3,12 +3,14 @@ import { loadCore, type Core } from '../../src/api/core.ts'
 import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import { Health } from '../../src/platform/health.ts'
 import { IdempotencyKeys } from '../../src/mail-in/submission/idempotency-keys.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog, silentLog } from '../../src/platform/log.ts'
 import type { Database } from '../../src/platform/store/database.ts'
 import { MetricsPage } from '../../src/platform/metrics/metrics-page.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
+import { onlyNode } from '../../src/platform/store/only-node.ts'
+import type { Joining } from '../../src/platform/store/nodes.ts'
 import { testStore } from './test-database.ts'
 
 export interface TestCore extends Core {
@@ -16,6 +18,14 @@ export interface TestCore extends Core {
   idempotencyKeys: IdempotencyKeys
   /** What was logged, a line each. */
   logged: string[]
+}
+
+export const joining: Joining = {
+  version: 'test',
+  log: silentLog,
+  onBuried(error) {
+    throw error
+  },
 }
 
 /**
@@ -28,6 +38,7 @@ export async function testCore({ now, over }: { now?: number | undefined; over?:
   const logged: string[] = []
   const log = createLog('debug', (line) => logged.push(line))
   const { db, files } = over ? { db: over, files: null } : await testStore()
+  const join = (node: Joining) => onlyNode({ db, clock }, node)
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
   const none = async () => ({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })
@@ -35,7 +46,20 @@ export async function testCore({ now, over }: { now?: number | undefined; over?:
   const secrets = secretsFrom(Buffer.alloc(32))
   const health = new Health({ clock, log })
   const secret = { secrets, ...cheapSecrets() }
-  const core = await loadCore({ config, clock, log, health, metrics, metricsPage, db, files, resolver, ...secret, close: () => db.close() })
+  const core = await loadCore({
+    config,
+    clock,
+    log,
+    health,
+    metrics,
+    metricsPage,
+    db,
+    files,
+    join,
+    resolver,
+    ...secret,
+    close: () => db.close(),
+  })
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets, owner: 'node_1' })
   return Object.assign(core, { clock, logged, idempotencyKeys })
 }

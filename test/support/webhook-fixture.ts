@@ -1,4 +1,3 @@
-import { takeName } from '../../src/platform/store/claims.ts'
 import { onTestFinished } from 'vitest'
 import { recordEvent, type Happening } from '../../src/mail/event/event-log.ts'
 import { publicEventTypes, type EventType } from '../../src/mail/event/event-type.ts'
@@ -6,7 +5,7 @@ import { newId } from '../../src/platform/id.ts'
 import { openWebhooks, type WebhookSettings } from '../../src/notify/webhook/open-webhooks.ts'
 import type { DeliveryRow } from '../../src/notify/webhook/delivery-history.ts'
 import type { WebhookFields } from '../../src/notify/webhook/webhook-object.ts'
-import { testCore } from './test-core.ts'
+import { joining, testCore } from './test-core.ts'
 import { testReprieve } from './test-reprieve.ts'
 
 export const minute = 60_000
@@ -27,7 +26,7 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
   const { db, clock } = core
   const open = async () => {
     const webhooks = await openWebhooks(
-      { ...core, owner: await takeName(core), reprieve: testReprieve(db, clock) },
+      { ...core, nodes: await core.join(joining), reprieve: testReprieve(db, clock) },
       { ...settings, ...own },
     )
     onTestFinished(() => webhooks.stop(0))

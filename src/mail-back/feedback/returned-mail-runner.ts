@@ -4,6 +4,7 @@ import { SternaError } from '../../platform/errors.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { Claims } from '../../platform/store/claims.ts'
 import { ConflictError, type Database } from '../../platform/store/database.ts'
+import type { Nodes } from '../../platform/store/nodes.ts'
 import { isTransientFault, WorkLoop } from '../../platform/store/work-loop.ts'
 import { ReaderKilledError } from '../../platform/untrusted-reader.ts'
 import { withoutEffect, type ReturnedMailHandler, type ReturnedMailOutcome } from './returned-mail-handler.ts'
@@ -21,8 +22,7 @@ import { retryReturnedMail, settleReturnedMail } from './settle-returned-mail.ts
 
 interface ReturnedMailRunnerServices extends Pick<BaseServices, 'clock' | 'log'> {
   db: Pick<Database, 'write'>
-  /** Under which this process claims. */
-  owner: string
+  nodes: Pick<Nodes, 'self' | 'freeBuried'>
   metrics: Pick<Metrics, 'reportsSettled'>
   returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'firstDue' | 'content'>
   /** The purpose whose mail it settles. */
@@ -72,6 +72,7 @@ export class ReturnedMailRunner {
       what: 'returned mail',
       fields: () => ({ purpose }),
       onDue: () => this.mailArrived(),
+      onFreed: () => this.mailArrived(),
     })
   }
 

@@ -1,4 +1,5 @@
 import type { BaseServices } from '../../platform/base-services.ts'
+import type { Nodes } from '../../platform/store/nodes.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { networkRule } from '../../platform/ip-address.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
@@ -14,7 +15,7 @@ import { unsubscribeHandler } from './unsubscribe-handler.ts'
 type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe'
 
 interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
-  owner: string
+  nodes: Pick<Nodes, 'self' | 'freeBuried'>
   returnedMail: ReturnedMailStore
   /** Verifies recipients' tokens. */
   tokenKeys: readonly Buffer[]

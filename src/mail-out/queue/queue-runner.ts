@@ -5,6 +5,7 @@ import type { Content } from '../../mail/message/content.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { Claims } from '../../platform/store/claims.ts'
+import type { Nodes } from '../../platform/store/nodes.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
 import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
@@ -26,8 +27,7 @@ import { ClaimedMail, type StoredMailServices, type Way } from './claimed-mail.t
 
 interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
   db: Database
-  /** Under which this process claims. */
-  owner: string
+  nodes: Pick<Nodes, 'self' | 'freeBuried'>
   reprieve: Reprieve
   health: Pick<Health, 'set'>
 }
@@ -73,6 +73,7 @@ export class QueueRunner {
       fields: (destination) => ({ destination }),
       onDue: (what) => (what === 'expiry' ? this.#claims.track(this.#expireInBackoff()) : this.#claimWhatIsDue()),
       noteDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
+      onFreed: () => this.#running && this.#claims.track(this.#lookForWaiting()),
     })
     this.#giveUpAfterMs = settings.giveUpAfterMs
     const onSettled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#onSettled(recipient, dueAt, isTried)
@@ -99,14 +100,10 @@ export class QueueRunner {
 
   /** Takes over what an earlier process left, and begins to claim due mail. */
   async start(): Promise<void> {
-    const { db } = this.#services
     await this.#claims.start()
-    for (const row of await db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
-      this.#destinations.noteWaiting(row.destination, row.due_at)
-    }
     this.#running = true
     this.#watch.start()
-    this.#claimWhatIsDue()
+    await this.#lookForWaiting()
   }
 
   /**
@@ -231,6 +228,13 @@ export class QueueRunner {
       await this.#dispatch.postpone(recipient).catch(failed)
       this.#onSettled(recipient, null, false)
     }
+  }
+
+  async #lookForWaiting(): Promise<void> {
+    for (const row of await this.#services.db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
+      this.#destinations.noteWaiting(row.destination, row.due_at)
+    }
+    this.#claimWhatIsDue()
   }
 
   #onSettled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {

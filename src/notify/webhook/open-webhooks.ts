@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import { newId } from '../../platform/id.ts'
+import type { Nodes } from '../../platform/store/nodes.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { Resolver } from '../../platform/resolver.ts'
 import { DeliveryHistory } from './delivery-history.ts'
@@ -17,7 +18,7 @@ import { WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
 interface WebhookServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
-  owner: string
+  nodes: Pick<Nodes, 'self' | 'freeBuried'>
   resolver: Resolver
   secrets: Pick<Secrets, 'seal' | 'open'>
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
@@ -46,10 +47,10 @@ export interface Webhooks {
 
 /** Loads the webhooks. They can be read and changed at once; posting begins with `start()`. */
 export async function openWebhooks(services: WebhookServices, settings: WebhookSettings): Promise<Webhooks> {
-  const { db, owner, clock, log, metrics, reprieve } = services
+  const { db, nodes, clock, log, metrics, reprieve } = services
   const poster = new WebhookPoster(services, settings)
   const list: WebhookList = new WebhookList({ ...services, onEnabled: () => runner.webhookEnabled() }, settings)
-  const runner: WebhookRunner = new WebhookRunner({ db, owner, clock, log, metrics, list, poster, reprieve }, settings)
+  const runner: WebhookRunner = new WebhookRunner({ db, nodes, clock, log, metrics, list, poster, reprieve }, settings)
   await list.load()
   return {
     list,

@@ -3,6 +3,7 @@ import { newId, timeOfId } from '../../platform/id.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { LogReader } from '../../mail/event/log-reader.ts'
 import { Claims } from '../../platform/store/claims.ts'
+import type { Nodes } from '../../platform/store/nodes.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { EmailOrder } from './email-order.ts'
@@ -25,8 +26,7 @@ import { webhookRequest } from './webhook-request.ts'
 import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
-  /** Under which this process claims. */
-  owner: string
+  nodes: Pick<Nodes, 'self' | 'freeBuried'>
   list: WebhookList
   poster: WebhookPoster
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
@@ -74,6 +74,7 @@ export class WebhookRunner {
       what: 'webhook deliveries',
       fields: (webhookId) => ({ webhookId }),
       onDue: (webhookId) => this.#turns.request(webhookId),
+      onFreed: () => this.#running && this.#claims.track(this.#lookForDue()),
       putBack,
       mayBatch: true,
     })
@@ -90,9 +91,7 @@ export class WebhookRunner {
   async start(): Promise<void> {
     await this.#claims.start()
     this.#running = true
-    for (const { webhook_id: id, due_at: dueAt } of await this.#services.db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
-      if (dueAt !== null) this.wake(id, dueAt)
-    }
+    await this.#lookForDue()
     await this.#log.start()
   }
 
@@ -121,6 +120,12 @@ export class WebhookRunner {
     if (!this.#running) return
     if (dueAt <= this.#services.clock.now()) this.#turns.request(webhookId)
     else this.#claims.wake(webhookId, dueAt)
+  }
+
+  async #lookForDue(): Promise<void> {
+    for (const { webhook_id: id, due_at: dueAt } of await this.#services.db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
+      if (dueAt !== null) this.wake(id, dueAt)
+    }
   }
 
   /** One turn of an endpoint: claims what it may and starts the attempts. */

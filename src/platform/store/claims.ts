@@ -1,24 +1,13 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 import { DueHeap } from '../due-heap.ts'
-import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import { PendingWork } from '../pending-work.ts'
 import { DamagedRows } from './damaged-rows.ts'
 import { DamagedError, orDamage, unlessConflict, type Database, type Statement, type Written } from './database.ts'
+import type { Nodes } from './nodes.ts'
 import { removeInPieces } from './remove-in-pieces.ts'
 import { RetriedWrites } from './retried-writes.ts'
 import { retryMs } from './work-loop.ts'
-
-/**
- * Takes a name for this process, the owner of its claims. Other names were those of its earlier lives, because one process at a time
- * holds the data directory: what they had claimed is free from now on.
- */
-export async function takeName({ db, clock }: { db: Pick<Database, 'write'>; clock: Clock }): Promise<string> {
-  const now = clock.now()
-  const name = newId('node', now)
-  await db.write([{ sql: 'delete from node' }, { sql: 'insert into node (name, started_at) values (:name, :now)', params: { name, now } }])
-  return name
-}
 
 /** What is claimed together: at most `places` rows of one endpoint, destination or source. `order`: in which order, if there are several. */
 interface Turn {
@@ -34,7 +23,7 @@ interface ClaimsServices {
   db: Pick<Database, 'write'>
   clock: Clock
   log: Log
-  owner: string
+  nodes: Pick<Nodes, 'self' | 'freeBuried'>
   /** Whose rows are claimed; each has an `owner`, null if nobody does. */
   table: string
   /** What is claimed, for the log: `webhook deliveries`. */
@@ -45,6 +34,8 @@ interface ClaimsServices {
   onDue(name: string): void
   /** Called with when more is due to be claimed under this name, epoch ms; default: `wake`. */
   noteDue?: (name: string, at: number) => void
+  /** Another node has gone: look what is due, and when more will be. */
+  onFreed(): void
   /** What else changes in a row that is put back untried, as SQL; `:now` is the time. */
   putBack?: string
   /** True if a claim may wait a moment to share a commit; default: false. */
@@ -76,11 +67,15 @@ export class Claims {
   #cancelTimer: CancelTimer = () => {}
 
   constructor(services: ClaimsServices) {
-    const { log, what } = services
-    this.owner = services.owner
+    const { log, what, nodes, table } = services
+    this.owner = nodes.self
     this.#services = services
     this.#outcomes = new RetriedWrites(services)
     this.#pending = new PendingWork((error) => log.error({ error }, `work on ${what} failed`))
+    nodes.freeBuried({
+      free: (node) => [{ sql: `update ${table} set ${this.#putBack} where owner = :node`, params: { node, now: services.clock.now() } }],
+      onFreed: () => services.onFreed(),
+    })
   }
 
   /** Puts back what a crash has left in hand. */
@@ -170,10 +165,15 @@ export class Claims {
     this.#arm()
   }
 
+  get #putBack(): string {
+    const { putBack } = this.#services
+    return putBack === undefined ? 'owner = null' : `owner = null, ${putBack}`
+  }
+
   /** Puts back what meets the condition, as SQL; `:self` is this process. */
   #release(condition: string): Promise<number> {
-    const { db, clock, table, putBack } = this.#services
-    const sql = `update ${table} set owner = null${putBack === undefined ? '' : `, ${putBack}`}
+    const { db, clock, table } = this.#services
+    const sql = `update ${table} set ${this.#putBack}
                   where id in (select id from ${table} where owner is not null and ${condition} limit :rows offset :skip)`
     return removeInPieces(db, [{ sql, params: { self: this.owner, now: clock.now() } }])
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { onlyNode } from './only-node.ts'
 import { openDatabase, type DatabaseOptions } from './sqlite/sqlite-database.ts'
 import type { Store } from './store.ts'
 
@@ -9,5 +10,6 @@ import type { Store } from './store.ts'
  *   one did and `olderSchema` refuses that
  */
 export async function openStore({ clock, ...options }: DatabaseOptions & { clock: Clock }): Promise<Store> {
-  return { ...(await openDatabase(options)), clock }
+  const opened = await openDatabase(options)
+  return { ...opened, clock, join: (joining) => onlyNode({ ...opened, clock }, joining) }
 }

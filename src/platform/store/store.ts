@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Database } from './database.ts'
+import type { Joining, Nodes } from './nodes.ts'
 
 /** What a process keeps its data in. Nobody outside this folder asks which engine that is. */
 export interface Store {
@@ -8,6 +9,8 @@ export interface Store {
   clock: Clock
   /** Null for a database on a server: what needs files is refused there (`requireFiles`). */
   files: StoreFiles | null
+  /** Makes this process a node, which takes mail and other work in hand. A command does without. */
+  join(joining: Joining): Promise<Nodes>
 }
 
 /** What only a database in files of its own can do. */

@@ -6,7 +6,6 @@ import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares 
 import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
 import { openCore, type Environment } from '../../api/core.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
-import { takeName } from '../../platform/store/claims.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { requireFiles } from '../../platform/store/store.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
@@ -43,10 +42,14 @@ export async function startRelay(config: Config, outside: Environment & { versio
     if (schedule !== null) requireFiles(core.files, 'backupSchedule')
     if (!continuous) core.metrics.copyBehind.set(Number.NaN)
     else await start(new ContinuousCopy({ ...core, files: requireFiles(core.files, 'continuousCopy') }), stops)
-    const services = await startServices({ ...core, shares, version: outside.version, owner: await takeName(core) }, stops)
+    const { version, log, onFatal } = outside
+    const nodes = await core.join({ version, log, onBuried: onFatal })
+    stops.push(() => nodes.leave())
+    const services = await startServices({ ...core, shares, version, nodes, owner: nodes.self }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = startJobs({ ...services, ...listeners }, stops)
     keepWatchOfClock(services, scheduler, stops)
+    nodes.watch()
     const reload = async (next: Config): Promise<ConfigChanges> => {
       const changes = takeOver(config, next)
       await services.certificates.renewal.look()

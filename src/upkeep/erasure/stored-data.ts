@@ -130,7 +130,7 @@ export const storedTables: Record<string, StoredTable> = {
   },
   secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
   ticket_key: { about: 'what TLS session tickets are encrypted with, sealed', kept: 'two days', none: 'id key made_at' },
-  node: { about: 'processes that deliver mail and post to webhooks', kept: 'until the next start', none: 'name started_at' },
+  node: { about: 'processes that deliver mail and post to webhooks', kept: 'until the next start', none: 'name started_at beat version' },
   copied: { about: 'which copies the database comes from', kept: 'until their held mail is released', none: 'copied_at is_held by_files' },
   last_place: {
     about: 'files and machine of the last start',

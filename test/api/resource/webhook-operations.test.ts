@@ -1,3 +1,4 @@
+import { aloneAs } from '../../../src/platform/store/only-node.ts'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { recordEvent } from '../../../src/mail/event/event-log.ts'
 import { publicEventTypes, webhookEventTypes } from '../../../src/mail/event/event-type.ts'
@@ -13,7 +14,7 @@ async function startApi() {
   const services = { outgoingRequests: new OutgoingRequests() } as { outgoingRequests: OutgoingRequests; webhooks: Webhooks }
   const api = await startApiServer(() => webhookOperations(services))
   const webhooks = await openWebhooks(
-    { ...api, owner: 'node_1', reprieve: testReprieve(api.db, api.clock) },
+    { ...api, nodes: aloneAs('node_1'), reprieve: testReprieve(api.db, api.clock) },
     { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },
   )
   services.webhooks = webhooks

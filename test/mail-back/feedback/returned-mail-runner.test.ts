@@ -1,3 +1,4 @@
+import { aloneAs } from '../../../src/platform/store/only-node.ts'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '../../../src/platform/clock.ts'
 import { SternaError } from '../../../src/platform/errors.ts'
@@ -24,7 +25,7 @@ type RunnerServices = ConstructorParameters<typeof ReturnedMailRunner>[0]
 function start(handler: ReturnedMailHandler, services: Partial<RunnerServices> = {}): ReturnedMailRunner {
   const runner = new ReturnedMailRunner({
     db,
-    owner: 'node_1',
+    nodes: aloneAs('node_1'),
     clock,
     log: silentLog,
     metrics: metricsOf(),

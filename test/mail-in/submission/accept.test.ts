@@ -1,3 +1,4 @@
+import { aloneAs } from '../../../src/platform/store/only-node.ts'
 import { MailQuotas } from '../../../src/senders/account/mail-quotas.ts'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Attempt, ContentSupply, DeliveryJob, Outcome, Postponed } from '../../../src/mail-out/delivery/attempt.ts'
@@ -76,7 +77,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const newQueue = () =>
     new QueueRunner(
       {
-        owner: 'node_1',
+        nodes: aloneAs('node_1'),
         db,
         clock,
         deliver,

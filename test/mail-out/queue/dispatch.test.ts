@@ -1,3 +1,4 @@
+import { aloneAs } from '../../../src/platform/store/only-node.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   unconnectedAttempt,
@@ -23,6 +24,21 @@ import { testDatabase } from '../../support/test-database.ts'
 
 const minute = 60_000
 const owner = 'boot_1'
+
+const claimsOf = (self: string): Claims => {
+  const nodes = aloneAs(self)
+  return new Claims({
+    db,
+    clock,
+    log: silentLog,
+    nodes,
+    table: 'recipient',
+    what: 'due mail',
+    fields: () => ({}),
+    onDue() {},
+    onFreed() {},
+  })
+}
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
 const backoff = { key: 'mx', forMs: 5_000, reason: 'refused' }
 
@@ -65,7 +81,7 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
       reprieve: testReprieve(db, clock),
       policies: accountPolicies(db),
       random: () => 0,
-      claims: new Claims({ db, clock, log: silentLog, owner, table: 'recipient', what: 'due mail', fields: () => ({}), onDue() {} }),
+      claims: claimsOf(owner),
       contentRoom: new ContentBudget(),
       onAttempt: (destination, result) => heard.push([destination, result]),
       onSettled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),

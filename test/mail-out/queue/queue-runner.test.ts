@@ -1,3 +1,5 @@
+import type { Nodes } from '../../../src/platform/store/nodes.ts'
+import { aloneAs } from '../../../src/platform/store/only-node.ts'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { unconnectedAttempt, type Attempt, type DeliveryJob, type Outcome, type Postponed } from '../../../src/mail-out/delivery/attempt.ts'
 import { startDelivery } from '../../../src/mail-out/delivery/delivery-threads.ts'
@@ -43,7 +45,7 @@ beforeEach(async () => {
 
 /** What the parts around the queue do; those that are given may throw. */
 interface Around extends Partial<Pick<DispatchServices, 'envelopeFor' | 'deliver' | 'random'>> {
-  owner?: string
+  nodes?: Pick<Nodes, 'self' | 'freeBuried'>
   isSuspended?: (accountId: string) => boolean
   /** Throws if the suppression policy of an account cannot be had. */
   policyFault?: () => void
@@ -54,7 +56,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
   const policies = accountPolicies(db)
   const queue = new QueueRunner(
     {
-      owner: 'node_1',
+      nodes: aloneAs('node_1'),
       db,
       clock,
       log: silentLog,
@@ -331,14 +333,14 @@ test('what another process has claimed stays with it while it is there; then it 
     await held.promise
     return resultsOf(() => later)(job, onAttempt)
   }
-  await startQueue({ owner: 'node_1', deliver })
+  await startQueue({ nodes: aloneAs('node_1'), deliver })
   await expect.poll(claimedBy).toEqual([['node_1', 3]])
   await waiting()
-  await startQueue({ owner: 'node_2' })
+  await startQueue({ nodes: aloneAs('node_2') })
   await expect.poll(states).toEqual({ queued: 3, delivered: 1 })
   expect(await claimedBy()).toEqual([['node_1', 3]])
   await db.write([{ sql: `delete from node where name = 'node_1'` }])
-  await startQueue({ owner: 'node_3' })
+  await startQueue({ nodes: aloneAs('node_3') })
   await expect.poll(states).toEqual({ delivered: 4 })
   held.resolve()
   await expect.poll(() => db.read('select attempts, count(*) as n from recipient group by attempts')).toEqual([{ attempts: 1, n: 4 }])

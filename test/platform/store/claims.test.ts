@@ -1,3 +1,4 @@
+import { aloneAs } from '../../../src/platform/store/only-node.ts'
 import { expect, test, vi } from 'vitest'
 import { silentLog } from '../../../src/platform/log.ts'
 import { Claims } from '../../../src/platform/store/claims.ts'
@@ -14,7 +15,8 @@ function wakeUps() {
     db: { write: () => Promise.reject(new Error('nothing is written')) },
     clock,
     log: silentLog,
-    owner: 'node_1',
+    nodes: aloneAs('node_1'),
+    onFreed() {},
     table: 'recipient',
     what: 'due mail',
     fields: () => ({}),

@@ -1,0 +1,141 @@
+import type { CancelTimer, Clock } from '../clock.ts'
+import { newId } from '../id.ts'
+import { ConflictError, unlessConflict, type Database, type Statement } from './database.ts'
+import { LeaseDeadline } from './lease-deadline.ts'
+import { BuriedError, type Joining, type LeftInHand, type Nodes } from './nodes.ts'
+import { insertNode } from './only-node.ts'
+import { Silence, silentMs, type Beat } from './silence.ts'
+
+interface LeasedServices {
+  db: Pick<Database, 'write'>
+  clock: Clock
+  deadline?: LeaseDeadline
+}
+
+/** How often a node says that it lives, ms. */
+const beatMs = 1_000
+
+/**
+ * One of several nodes over one database. Each counts up in its own row of `node` once a second, and looks at the counters of the others in
+ * the same batch. Whoever sees one that is dead (see `Silence`) buries it: its row, and what it had in hand, in one batch. A node whose row is
+ * gone ends. By its own clock, its lease lasts from before its last beat that is known to be written, so it ends here before it ends anywhere
+ * else.
+ */
+export class LeasedNodes implements Nodes {
+  readonly self: string
+  readonly deadline: LeaseDeadline
+  readonly #services: LeasedServices
+  readonly #joining: Joining
+  readonly #left: LeftInHand[] = []
+  readonly #silence = new Silence()
+  #live: readonly string[]
+  #isWatching = false
+  #hasLeft = false
+  #isLate = false
+  #beating: Promise<void> = Promise.resolve()
+  #cancelBeat: CancelTimer = () => {}
+
+  private constructor(self: string, services: LeasedServices, joining: Joining) {
+    this.self = self
+    this.deadline = services.deadline ?? new LeaseDeadline()
+    this.#services = services
+    this.#joining = joining
+    this.#live = [self]
+  }
+
+  static async join(services: LeasedServices, joining: Joining): Promise<LeasedNodes> {
+    const { db, clock } = services
+    const now = clock.now()
+    const nodes = new LeasedNodes(newId('node', now), services, joining)
+    const beganAt = clock.steady()
+    await db.write([insertNode({ name: nodes.self, now, version: joining.version })])
+    nodes.#extend(beganAt)
+    nodes.#beatLater(beganAt)
+    return nodes
+  }
+
+  live(): readonly string[] {
+    return this.#live
+  }
+
+  freeBuried(left: LeftInHand): void {
+    this.#left.push(left)
+  }
+
+  watch(): void {
+    this.#isWatching = true
+  }
+
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    this.#cancelBeat()
+    await this.#beating
+    await this.#services.db.write([
+      { sql: 'delete from node where name = :name', params: { name: this.self } },
+      ...this.#freeing(this.self),
+    ])
+  }
+
+  #extend(beganAt: number): void {
+    this.deadline.set(beganAt + silentMs - this.#services.clock.steady())
+  }
+
+  /** @param beganAt when the last one began */
+  #beatLater(beganAt: number): void {
+    if (this.#hasLeft) return
+    const { clock } = this.#services
+    const waitMs = Math.max(0, beganAt + beatMs - clock.steady())
+    this.#cancelBeat = clock.at(clock.now() + waitMs, () => (this.#beating = this.#beat()))
+  }
+
+  /** Never rejects. */
+  async #beat(): Promise<void> {
+    const { db, clock } = this.#services
+    const { log } = this.#joining
+    const beganAt = clock.steady()
+    try {
+      const [, read] = await db.write([
+        { sql: 'update node set beat = beat + 1 where name = :name', params: { name: this.self }, expect: 1 },
+        { sql: 'select name, beat from node order by name' },
+      ])
+      this.#extend(beganAt)
+      if (this.#isLate) log.info({}, 'this node can write to the database again')
+      this.#isLate = false
+      await this.#look((read?.rows ?? []) as unknown as Beat[], beganAt)
+    } catch (error) {
+      if (error instanceof ConflictError) {
+        this.#hasLeft = true
+        return void this.#joining.onBuried(new BuriedError(this.self, silentMs))
+      }
+      if (!this.#isLate) log.warn({ error }, 'this node cannot tell the others that it lives; if that lasts, they take over its work')
+      this.#isLate = true
+    }
+    this.#beatLater(beganAt)
+  }
+
+  async #look(beats: Beat[], beganAt: number): Promise<void> {
+    const others = beats.filter(({ name }) => name !== this.self)
+    const dead = this.#silence.look(others, { beganAt, endedAt: this.#services.clock.steady() })
+    const buried = new Set<string>()
+    if (this.#isWatching) for (const each of dead) if (await this.#bury(each)) buried.add(each.name)
+    const live = beats.map(({ name }) => name).filter((name) => !buried.has(name))
+    const hasGone = this.#live.some((name) => !live.includes(name)) || buried.size > 0
+    this.#live = live
+    if (hasGone) for (const { onFreed } of this.#left) onFreed?.()
+  }
+
+  /** False if it lives after all, or another node was first. */
+  async #bury({ name, beat }: Beat): Promise<boolean> {
+    const { db } = this.#services
+    const removal: Statement = { sql: 'delete from node where name = :name and beat = :beat', params: { name, beat }, expect: 1 }
+    const written = await unlessConflict(db.write([removal, ...this.#freeing(name)]))
+    if (written) this.#joining.log.warn({ node: name }, 'a node has died; what it had in hand is taken over')
+    return written !== false
+  }
+
+  /** Once for each text: several users of one table register the same. */
+  #freeing(node: string): Statement[] {
+    const statements = this.#left.flatMap(({ free }) => free(node))
+    return [...new Map(statements.map((statement) => [statement.sql, statement])).values()]
+  }
+}

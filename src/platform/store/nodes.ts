@@ -1,0 +1,46 @@
+import type { Log } from '../log.ts'
+import type { Statement } from './database.ts'
+import type { LeaseDeadline } from './lease-deadline.ts'
+
+/** The processes that work on one database. One alone is the simple case, so nobody asks how many there are. */
+export interface Nodes {
+  /** The name of this start, which no other has or will have: the owner of its claims. */
+  readonly self: string
+  /** When what this node has in hand may be another's. Delivery looks at it before it acts. */
+  readonly deadline: LeaseDeadline
+  /** The names of those that are not known to have ended, this one among them. */
+  live(): readonly string[]
+  /** Registers what a node may leave in hand. */
+  freeBuried(left: LeftInHand): void
+  /** Call it when all that may be left in hand is registered: from now on, what dead nodes have left is freed. */
+  watch(): void
+  /** Frees what this node has in hand, and ends its part. */
+  leave(): Promise<void>
+}
+
+/** What nodes have in hand of one kind. */
+export interface LeftInHand {
+  /** Takes a node's name away from everything. Written in the batch that removes the node, when it has died or stops. */
+  free(node: string): Statement[]
+  /** Called when a node has gone: what it had in hand, and what it was waiting for, may be due. */
+  onFreed?(): void
+}
+
+export interface Joining {
+  /** Of the program that the node runs. */
+  version: string
+  log: Log
+  /** Called once if other nodes have taken this one for dead and do its work: the process must end. */
+  onBuried(error: BuriedError): void
+}
+
+/** Other nodes do the work of this one. */
+export class BuriedError extends Error {
+  constructor(name: string, silentMs: number) {
+    super(
+      `Other nodes have taken over the work of this one (${name}), because it wrote nothing to the database for ${silentMs / 1000} s. ` +
+        'It ends, so that nothing is done twice; start it again. If it was not paused, look at the database and the network between them.',
+    )
+    this.name = 'BuriedError'
+  }
+}

@@ -1,0 +1,72 @@
+import { onTestFinished } from 'vitest'
+import { silentLog } from '../../src/platform/log.ts'
+import type { Database, Statement } from '../../src/platform/store/database.ts'
+import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
+import { LeasedNodes } from '../../src/platform/store/leased-nodes.ts'
+import { settableClock, type SettableClock } from './settable-clock.ts'
+
+/** A node with a clock of its own, whose database can be cut off. */
+export interface TestNode {
+  nodes: LeasedNodes
+  clock: SettableClock
+  /** Why it had to end; null if it had not. */
+  buried: Error | null
+  /** True while the database does not answer: batches wait. */
+  cutOff(isCutOff: boolean): void
+  /** Resolves when no batch is under way. */
+  idle(): Promise<void>
+}
+
+/** Joins a database that others may have joined. */
+export async function leasedNode(db: Pick<Database, 'write'>, clock = settableClock()): Promise<TestNode> {
+  let open = Promise.withResolvers<void>()
+  open.resolve()
+  const pending = new Set<Promise<unknown>>()
+  const write = (batch: Statement[]) => {
+    const written = open.promise.then(() => db.write(batch))
+    pending.add(written)
+    written.catch(() => {}).finally(() => pending.delete(written))
+    return written
+  }
+  const deadline = new LeaseDeadline(undefined, () => clock.steady())
+  const node: TestNode = {
+    nodes: await LeasedNodes.join(
+      { db: { write }, clock, deadline },
+      { version: '1', log: silentLog, onBuried: (error) => (node.buried = error) },
+    ),
+    clock,
+    buried: null,
+    cutOff(isCutOff) {
+      open.resolve()
+      if (isCutOff) open = Promise.withResolvers()
+    },
+    async idle() {
+      do {
+        await Promise.allSettled(pending)
+        await new Promise(setImmediate)
+      } while (pending.size > 0)
+    },
+  }
+  node.nodes.watch()
+  onTestFinished(() => {
+    node.cutOff(false)
+    return node.nodes.leave().catch(() => {})
+  })
+  return node
+}
+
+/** Lets time pass for these nodes, a second at a time; for others it stands still, as if they were stopped. */
+export async function pass(seconds: number, ...nodes: TestNode[]): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    for (const { clock } of nodes) clock.advance(1_000)
+    await Promise.all(nodes.map((node) => node.idle()))
+  }
+}
+
+/** The same while the database answers none of them. */
+export async function passCutOff(seconds: number, ...nodes: TestNode[]): Promise<void> {
+  for (const node of nodes) node.cutOff(true)
+  for (const { clock } of nodes) clock.advance(seconds * 1_000)
+  for (const node of nodes) node.cutOff(false)
+  await Promise.all(nodes.map((node) => node.idle()))
+}

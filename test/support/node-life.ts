@@ -1,0 +1,19 @@
+import { expect } from 'vitest'
+import { Claims } from '../../src/platform/store/claims.ts'
+import type { Database } from '../../src/platform/store/database.ts'
+import { silentLog } from '../../src/platform/log.ts'
+import { leasedNode, pass, type TestNode } from './leased-node.ts'
+
+/** Beside a relay that does not beat, and is buried for it, one node dies, and another takes over and stops. */
+export async function outliveNodes(db: Database): Promise<void> {
+  const [dead, next] = [await leasedNode(db), await leasedNode(db)]
+  claimsOf(next, db)
+  await pass(1, dead, next)
+  await pass(6, next)
+  expect(next.nodes.live()).toEqual([next.nodes.self])
+  await next.nodes.leave()
+  expect(await db.read('select name from node')).toEqual([])
+}
+
+const claimsOf = ({ nodes, clock }: TestNode, db: Database): Claims =>
+  new Claims({ db, clock, log: silentLog, nodes, table: 'recipient', what: 'due mail', fields: () => ({}), onDue() {}, onFreed() {} })

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { NewApiKey } from '../../src/senders/account/api-keys.ts'
 import type { Operation } from '../../src/api/operation/operation.ts'
+import type { Database } from '../../src/platform/store/database.ts'
 import { BodyBudget } from '../../src/api/http/body-budget.ts'
 import { RateLimit } from '../../src/api/http/rate-limit.ts'
 import { openApiDocument } from '../../src/api/http/openapi.ts'
@@ -58,12 +59,13 @@ function answerCheckFor(declared: Operation[]): AnswerCheck {
   return check
 }
 
-/** A listening HTTP server over a real store; all of it ends with the test. */
+/** A listening HTTP server over a real store, a new one unless that of another is given; all of it ends with the test. */
 export async function startApiServer(
   operations: (services: ApiServices) => Operation[],
   overrides: Partial<HttpServerServices> = {},
+  over?: Database,
 ): Promise<ApiServer> {
-  const core = await testCore()
+  const core = await testCore({ ...(over && { over }) })
   const { accounts, apiKeys, clock } = core
   const noteWaiting = (): void => {}
   const webhookList = new WebhookList({ ...core, onEnabled: () => {} }, { allowHttp: true })

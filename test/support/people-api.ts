@@ -7,7 +7,7 @@ import { apiKeyOperations } from '../../src/api/resource/api-key-operations.ts'
 import { auditOperations } from '../../src/api/resource/audit-operations.ts'
 import { LoginChanges } from '../../src/notify/password-reset/login-changes.ts'
 import { ResetRequests } from '../../src/notify/password-reset/reset-requests.ts'
-import type { Statement } from '../../src/platform/store/database.ts'
+import type { Database, Statement } from '../../src/platform/store/database.ts'
 import type { SystemMail } from '../../src/mail-in/submission/system-mail.ts'
 import { entryOperations } from '../../src/api/resource/entry-operations.ts'
 import { passkeyOperations } from '../../src/api/resource/passkey-operations.ts'
@@ -32,46 +32,54 @@ export interface PeopleApi extends ApiServer {
   tokenOf(wanted?: Parameters<PeopleApi['addUser']>[0]): Promise<string>
 }
 
-/** The endpoints for accounts, keys, users and sessions, over a real store. */
-export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashboardPath: string | null = null): Promise<PeopleApi> {
+/** The endpoints for accounts, keys, users and sessions, over a real store. `over`: that of another, so that both are nodes. */
+export async function startPeopleApi(
+  baseUrl = 'https://mail.example.com',
+  dashboardPath: string | null = null,
+  over?: Database,
+): Promise<PeopleApi> {
   let webhooks: WebhookList | undefined
   let resetRequests: ResetRequests | undefined
   let loginChanges: LoginChanges | undefined
   const mailed: SystemMail[] = []
-  const api = await startApiServer((services) => {
-    webhooks = new WebhookList({ ...services, onEnabled: () => {} }, { allowHttp: true })
-    const systemMail = {
-      async send(mail: SystemMail, besides: Statement[] = []) {
-        await services.db.write(besides)
-        mailed.push(mail)
-      },
-    }
-    loginChanges = new LoginChanges({ ...services, ...services.people, systemMail }, { baseUrl, canMail: true })
-    const entry = new SessionEntry({ baseUrl, ...services.people, audit: services.audit, loginChanges })
-    resetRequests = new ResetRequests({ ...services, ...services.people, systemMail }, { baseUrl, canMail: true })
-    const removal = { ...services, webhooks }
-    const all = {
-      ...services,
-      refusedLogins: new RefusedLogins(services.log),
-      entry,
-      resetRequests,
-      baseUrl,
-      dashboardPath,
-      plans,
-      removal,
-    }
-    const resources = [
-      apiKeyOperations,
-      accountOperations,
-      userOperations,
-      auditOperations,
-      sessionOperations,
-      passwordOperations,
-      passkeyOperations,
-      entryOperations,
-    ]
-    return resources.flatMap((operations) => operations(all))
-  })
+  const api = await startApiServer(
+    (services) => {
+      webhooks = new WebhookList({ ...services, onEnabled: () => {} }, { allowHttp: true })
+      const systemMail = {
+        async send(mail: SystemMail, besides: Statement[] = []) {
+          await services.db.write(besides)
+          mailed.push(mail)
+        },
+      }
+      loginChanges = new LoginChanges({ ...services, ...services.people, systemMail }, { baseUrl, canMail: true })
+      const entry = new SessionEntry({ baseUrl, ...services.people, audit: services.audit, loginChanges })
+      resetRequests = new ResetRequests({ ...services, ...services.people, systemMail }, { baseUrl, canMail: true })
+      const removal = { ...services, webhooks }
+      const all = {
+        ...services,
+        refusedLogins: new RefusedLogins(services.log),
+        entry,
+        resetRequests,
+        baseUrl,
+        dashboardPath,
+        plans,
+        removal,
+      }
+      const resources = [
+        apiKeyOperations,
+        accountOperations,
+        userOperations,
+        auditOperations,
+        sessionOperations,
+        passwordOperations,
+        passkeyOperations,
+        entryOperations,
+      ]
+      return resources.flatMap((operations) => operations(all))
+    },
+    {},
+    over,
+  )
   const mails = async (): Promise<SystemMail[]> => {
     await resetRequests?.idle()
     await loginChanges?.idle()

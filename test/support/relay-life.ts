@@ -486,7 +486,10 @@ async function restAfterDays(relay: TestRelay): Promise<void> {
 async function growOld(relay: TestRelay): Promise<void> {
   const { clock, relay: running } = relay
   const { users, sessions } = running.services.people
-  await sessions.begin(users.get('ann@test.example'), { address: '192.0.2.1', userAgent: 'test' })
+  const ann = users.get('ann@test.example')
+  await sessions.begin(ann, { address: '192.0.2.1', userAgent: 'test' })
+  await sessions.list(ann.id)
+  await sessions.find('a secret that no session has')
   clock.advance(10 * day)
   await sessions.sweep()
   await isQuiet(relay)

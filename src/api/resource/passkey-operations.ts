@@ -103,7 +103,7 @@ const registeringOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['What the browser needs, for five minutes.', creationAnswer],
     refuses: [...refuses, 'invalid_credentials', 'invalid_state', 'rate_limit_exceeded', 'service_unavailable'],
     handle: async (call) => {
-      const { session, user } = entry.changing(call)
+      const { session, user } = await entry.changing(call)
       await people.login.confirm(session, call.body.password)
       const options = await people.passkeys.registrationOptions(people.users.get(user.id), session.id)
       return { object: 'passkey_creation' as const, options: { ...options } }
@@ -118,7 +118,7 @@ const registeringOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['The passkey.', passkeyResource.schema, 201],
     refuses: [...refuses, 'invalid_credentials', 'invalid_state'],
     handle: async (call) => {
-      const { session, user } = entry.changing(call)
+      const { session, user } = await entry.changing(call)
       const passkey = await people.passkeys.register(user.id, session.id, {
         name: call.body.name,
         credential: call.body.credential as never,
@@ -135,7 +135,7 @@ const keptOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['All of them, oldest first.', listOf(passkeyResource.schema)],
     refuses: ['invalid_session'],
     handle: async (call) => {
-      const { user } = entry.current(call)
+      const { user } = await entry.current(call)
       return wholeList((await people.passkeys.list(user.id)).map(passkeyResource.answer))
     },
   }),
@@ -144,7 +144,7 @@ const keptOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['The passkey.', passkeyResource.schema],
     refuses: [...refuses, 'not_found'],
     handle: async (call) => {
-      const { user } = entry.changing(call)
+      const { user } = await entry.changing(call)
       const passkey = await people.passkeys.rename(user.id, call.params.id, call.body.name)
       await entry.record(call, user, { operation: 'session.update_passkey', objectId: passkey.id, fields: ['name'] })
       return passkeyResource.answer(passkey)
@@ -154,7 +154,7 @@ const keptOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['Nobody logs in with it any more.', removedAnswer],
     refuses: [...refuses, 'not_found'],
     handle: async (call) => {
-      const { user } = entry.changing(call)
+      const { user } = await entry.changing(call)
       const id = call.params.id
       await people.passkeys.remove(user.id, id)
       entry.tellChange(call, user, 'passkey_removed')

@@ -56,7 +56,7 @@ const ownLoginOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['You.', userResource.schema],
     refuses: refuses,
     handle: async (call) => {
-      const { session, user } = entry.changing(call)
+      const { session, user } = await entry.changing(call)
       const shown = await people.login.confirm(session, call.body.password)
       const hash = await people.users.hashFor(user, call.body.new_password)
       const changed = await people.users.setPassword(user.id, hash, { shown })
@@ -74,7 +74,7 @@ const ownLoginOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['The secret for the app.', secretAnswer],
     refuses: [...refuses, 'invalid_state'],
     handle: async (call) => {
-      const { session, user } = entry.changing(call)
+      const { session, user } = await entry.changing(call)
       await people.login.confirm(session, call.body.password)
       return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
     },
@@ -88,7 +88,7 @@ const ownLoginOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['Recovery codes for when the app is lost.', codesAnswer],
     refuses: [...refuses, 'invalid_state'],
     handle: async (call) => {
-      const { user } = entry.changing(call)
+      const { user } = await entry.changing(call)
       const codes = await people.secondFactors.confirm(user.id, call.body.code)
       entry.tellChange(call, user, 'second_factor_added')
       await entry.record(call, user, { operation: 'session.confirm_totp', objectId: user.id })
@@ -100,7 +100,7 @@ const ownLoginOperations = ({ people, entry }: Services): Operation[] => [
     answer: ['You.', userResource.schema],
     refuses: refuses,
     handle: async (call) => {
-      const { session, user } = entry.changing(call)
+      const { session, user } = await entry.changing(call)
       await people.login.confirm(session, call.body.password)
       await people.secondFactors.remove(user.id)
       entry.tellChange(call, user, 'second_factor_removed')

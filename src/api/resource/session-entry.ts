@@ -49,7 +49,7 @@ export class SessionEntry {
 
   /** Begins a session and sets its cookie. A session that the browser already had ends, because others may know its secret. */
   async begin(call: BrowserCall, user: StoredUser): Promise<Session> {
-    const brought = this.#found(call)
+    const brought = await this.#found(call)
     if (brought) await this.#services.sessions.end(brought.session.id)
     const { session, secret } = await this.#services.sessions.begin(user, clientOf(call))
     call.reply.set('Set-Cookie', this.#cookie.give(secret))
@@ -71,9 +71,9 @@ export class SessionEntry {
    * The session of the request's cookie.
    * @throws SternaError `invalid_session`
    */
-  current(call: BrowserCall): { session: Session; user: User } {
+  async current(call: BrowserCall): Promise<{ session: Session; user: User }> {
     call.reply.set('Cache-Control', 'no-store')
-    const found = this.#found(call)
+    const found = await this.#found(call)
     if (found) return found
     throw new SternaError('invalid_session', 'You are not logged in, or your session has ended. Log in with POST /session.')
   }
@@ -82,7 +82,7 @@ export class SessionEntry {
    * The same for a request that changes something.
    * @throws SternaError `foreign_origin`, `invalid_session`
    */
-  changing(call: BrowserCall): { session: Session; user: User } {
+  async changing(call: BrowserCall): Promise<{ session: Session; user: User }> {
     this.checkOrigin(call)
     return this.current(call)
   }
@@ -108,7 +108,7 @@ export class SessionEntry {
     await this.#services.audit.record({ accountId: user.accountId, actor, fields: [], ...change, address, requestId })
   }
 
-  #found({ headers }: BrowserCall): { session: Session; user: User } | null {
+  async #found({ headers }: BrowserCall): Promise<{ session: Session; user: User } | null> {
     const secret = this.#cookie.read(headers.cookie)
     return secret === null ? null : this.#services.sessions.find(secret)
   }

@@ -75,8 +75,8 @@ export const sessionOperations = (services: Services): Operation[] => [
   at.get('session.get', '', 'Read who is logged in', {
     answer: ['The session.', sessionResource.schema],
     refuses: ['invalid_session'],
-    handle: (call) => {
-      const { session, user } = services.entry.current(call)
+    handle: async (call) => {
+      const { session, user } = await services.entry.current(call)
       return sessionResource.answer({ ...session, user })
     },
   }),
@@ -86,7 +86,7 @@ export const sessionOperations = (services: Services): Operation[] => [
     answer: ['The token.', tokenAnswer],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (call) => {
-      const { session, user } = services.entry.changing(call)
+      const { session, user } = await services.entry.changing(call)
       const accountId = accountFor(user, call.body.account_id, services)
       if (accountId !== user.accountId)
         await services.entry.record(call, user, { operation: 'session.create_token', objectId: session.id, accountId })
@@ -99,7 +99,7 @@ export const sessionOperations = (services: Services): Operation[] => [
     answer: ['The session has ended.', endedAnswer],
     refuses: ['invalid_session', 'foreign_origin'],
     handle: async (call) => {
-      const { session, user } = services.entry.changing(call)
+      const { session, user } = await services.entry.changing(call)
       await services.entry.end(call, session)
       await services.entry.record(call, user, { operation: 'session.delete', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
@@ -108,9 +108,9 @@ export const sessionOperations = (services: Services): Operation[] => [
   at.get('session.list', '/all', 'List your sessions', {
     answer: ['All of them, oldest first.', listOf(sessionItem.schema)],
     refuses: ['invalid_session'],
-    handle: (call) => {
-      const { session, user } = services.entry.current(call)
-      const own = services.sessions.list(user.id)
+    handle: async (call) => {
+      const { session, user } = await services.entry.current(call)
+      const own = await services.sessions.list(user.id)
       return wholeList(own.map((one) => sessionItem.answer({ ...one, current: one.id === session.id })))
     },
   }),
@@ -118,8 +118,8 @@ export const sessionOperations = (services: Services): Operation[] => [
     answer: ['The session has ended.', endedAnswer],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (call) => {
-      const { user } = services.entry.changing(call)
-      const session = services.sessions.list(user.id).find(({ id }) => id === call.params.id)
+      const { user } = await services.entry.changing(call)
+      const session = (await services.sessions.list(user.id)).find(({ id }) => id === call.params.id)
       if (!session) throw new SternaError('not_found', 'You have no such session.')
       await services.sessions.end(session.id)
       await services.entry.record(call, user, { operation: 'session.revoke', objectId: session.id })

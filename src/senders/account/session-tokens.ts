@@ -1,4 +1,6 @@
-import { digestOf } from './api-key-token.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { readByAny } from '../../platform/key-generations.ts'
+import type { Secrets } from './key-file.ts'
 
 /** What a token was issued for. */
 export interface IssuedToken {
@@ -11,31 +13,44 @@ export interface IssuedToken {
   expiresAt: number
 }
 
-/** Per session: each page open at the same time has one. */
-const maxPerSession = 50
+const prefix = 'sterna_session_'
+const form = new RegExp(`^(${prefix}(\\w+)\\.(\\w*)\\.([01])([01])\\.(\\w{1,11}))\\.([\\w-]{43})$`)
 
-/** The tokens that sessions were exchanged for, as digests. A session has a bounded number of them, and its newest push out its oldest. */
+/**
+ * The tokens that sessions are exchanged for. A token says what it was issued for, with a MAC, so nothing is stored, and every node knows it.
+ * It is over with its session.
+ */
 export class SessionTokens {
-  readonly #byDigest = new Map<string, IssuedToken>()
-  /** Digests by session, oldest first. */
-  readonly #ofSession = new Map<string, string[]>()
+  /** Of each generation, newest first. */
+  readonly #keys: Buffer[]
 
-  add(token: string, issued: IssuedToken): void {
-    const digest = digestOf(token)
-    const own = this.#ofSession.get(issued.sessionId) ?? []
-    if (own.length >= maxPerSession) this.#byDigest.delete(own.shift() ?? '')
-    own.push(digest)
-    this.#ofSession.set(issued.sessionId, own)
-    this.#byDigest.set(digest, issued)
+  constructor({ generations }: Pick<Secrets, 'generations'>) {
+    this.#keys = generations.map((deriveKey) => deriveKey('session token'))
   }
 
-  find(token: string): IssuedToken | undefined {
-    return this.#byDigest.get(digestOf(token))
+  issue({ sessionId, accountId, sandbox, confined, expiresAt }: IssuedToken): string {
+    const head = `${prefix}${sessionId}.${accountId ?? ''}.${Number(sandbox)}${Number(confined)}.${expiresAt.toString(36)}`
+    return `${head}.${macOf(this.#keys[0]!, head).toString('base64url')}`
   }
 
-  /** Drops those of a session that has ended. */
-  endSession(sessionId: string): void {
-    for (const digest of this.#ofSession.get(sessionId) ?? []) this.#byDigest.delete(digest)
-    this.#ofSession.delete(sessionId)
+  isOne(token: string): boolean {
+    return token.startsWith(prefix)
+  }
+
+  /** Null if it is not ours. */
+  read(token: string): IssuedToken | null {
+    const [, head, sessionId = '', accountId = '', sandbox, confined, time = '', mac = ''] = form.exec(token) ?? []
+    if (head === undefined) return null
+    const claimed = Buffer.from(mac, 'base64url')
+    if (!readByAny(this.#keys, (key) => timingSafeEqual(claimed, macOf(key, head)) || null)) return null
+    return {
+      sessionId,
+      accountId: accountId === '' ? null : accountId,
+      sandbox: sandbox === '1',
+      confined: confined === '1',
+      expiresAt: Number.parseInt(time, 36),
+    }
   }
 }
+
+const macOf = (key: Buffer, head: string): Buffer => createHmac('sha256', key).update(head).digest()

@@ -1,11 +1,12 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
-import { ConflictError, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, type Statement, type Written, refusedAs } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
+import type { Secrets } from './key-file.ts'
 import { randomToken } from './link-token.ts'
 import { rightsOfUser, type Right } from './permission.ts'
 import { SessionTokens, type IssuedToken } from './session-tokens.ts'
@@ -15,6 +16,7 @@ import type { Users } from './users.ts'
 interface SessionsServices extends Pick<BaseServices, 'db' | 'clock'> {
   users: Users
   accounts: Pick<Accounts, 'accountFor'>
+  secrets: Pick<Secrets, 'generations'>
 }
 
 /** A lasting login, as its user may see it. */
@@ -50,7 +52,6 @@ interface Holder {
   confined: boolean
 }
 
-const tokenPrefix = 'sterna_session_'
 const tokenMs = 15 * 60_000
 /** Per user: one more ends the one that has rested longest. */
 const maxSessions = 20
@@ -62,19 +63,21 @@ const maxUserAgentLength = 200
 
 /**
  * Logins, a bounded number per user. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that
- * the API accepts for 15 minutes. Sessions are stored (as digests) and held in memory; tokens are only in memory. Whatever ends a session or
- * changes its user takes effect with the next request. Load the users first.
+ * the API accepts for 15 minutes. Sessions are stored (as digests) and held in memory; what memory does not know, another node may have begun
+ * or used, so the database is asked before it is refused. Whatever ends a session or changes its user takes effect with the next request. Load
+ * the users first.
  */
 export class Sessions extends HeldList<StoredSession> {
   readonly #services: SessionsServices
   readonly #sandboxOnly: boolean
   readonly #byDigest = new Map<string, StoredSession>()
-  readonly #tokens = new SessionTokens()
+  readonly #tokens: SessionTokens
 
   /** `sandboxOnly`: the server lets no mail out. */
   constructor(services: SessionsServices & { sandboxOnly?: boolean }) {
     super(heldRows(services.db, { select: `select ${sessionRows.columns} from user_session`, read: sessionRows.read }))
     this.#services = services
+    this.#tokens = new SessionTokens(services.secrets)
     this.#sandboxOnly = services.sandboxOnly ?? false
   }
 
@@ -94,24 +97,28 @@ export class Sessions extends HeldList<StoredSession> {
       lastSeenAt: now,
       digest: digestOf(secret),
     }
-    await this.#writeOrOver([
+    const written = await this.#writeOrOver([
       {
         sql: 'update account_user set last_login_at = :now where id = :id and password = :password',
         params: { id: user.id, now, password: user.password },
         expect: 1,
       },
       sessionRows.insert(session),
+      endSurplus(session),
     ])
+    for (const { id } of written.at(-1)?.rows ?? []) this.drop(String(id))
     this.keep(session)
-    await Promise.all([this.#endSurplus(session), this.#services.users.reload(user.id)])
+    await this.#services.users.reload(user.id)
     return { session, secret }
   }
 
   /** The session with this secret; null if there is none or it has ended. */
-  find(secret: string): { session: Session; user: User } | null {
-    const session = this.#byDigest.get(digestOf(secret))
-    const user = session && this.#userOf(session)
-    return session && user ? { session, user } : null
+  async find(secret: string): Promise<{ session: Session; user: User } | null> {
+    const digest = digestOf(secret)
+    const known = this.#inForce(this.#byDigest.get(digest))
+    if (known) return known
+    const [row] = await this.#services.db.read<{ id: string }>('select id from user_session where digest = :digest', { digest })
+    return row ? this.#readAnew(row.id) : null
   }
 
   /**
@@ -131,15 +138,13 @@ export class Sessions extends HeldList<StoredSession> {
       await this.reload(session.id)
     }
     if (!this.held(session.id)) throw sessionOver()
-    const token = tokenPrefix + randomToken()
     const expiresAt = Math.min(now + tokenMs, session.createdAt + maxMs)
     const issued = { sessionId: session.id, accountId, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
-    this.#tokens.add(token, issued)
-    return { token, sandbox: issued.sandbox, expiresAt }
+    return { token: this.#tokens.issue(issued), sandbox: issued.sandbox, expiresAt }
   }
 
   isSessionToken(token: string): boolean {
-    return token.startsWith(tokenPrefix)
+    return this.#tokens.isOne(token)
   }
 
   /**
@@ -147,29 +152,31 @@ export class Sessions extends HeldList<StoredSession> {
    * @throws SternaError `invalid_session`
    */
   holderOf(token: string): Holder {
-    const issued = this.#tokens.find(token)
-    const session = issued && this.held(issued.sessionId)
-    const user = session && this.#userOf(session)
-    if (!issued || !user || this.#services.clock.now() >= issued.expiresAt || !this.#mayActIn(issued, user)) {
-      throw new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
-    }
+    const issued = this.#tokens.read(token)
+    if (!issued || this.#services.clock.now() >= issued.expiresAt) throw tokenOver()
+    const found = this.#inForce(this.held(issued.sessionId))
+    if (!found || !this.#mayActIn(issued, found.user)) throw tokenOver()
+    const { user } = found
     const accountId = issued.accountId ?? user.accountId
     return { user, accountId, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
   }
 
-  /** A user's sessions that have not ended, oldest first. */
-  list(userId: string): Session[] {
+  /** A user's sessions that have not ended, oldest first; also those that other nodes have begun. */
+  async list(userId: string): Promise<Session[]> {
+    await this.#readThoseOf(userId)
     return this.inOrder((session) => session.userId === userId && this.#userOf(session) !== undefined)
   }
 
   /** Ends a session; once the promise resolves, neither its cookie nor its tokens work. */
   async end(sessionId: string): Promise<void> {
-    await this.#endThose((session) => session.id === sessionId)
+    await this.#services.db.write([{ sql: 'delete from user_session where id = :sessionId', params: { sessionId } }])
+    this.drop(sessionId)
   }
 
   /** Ends all sessions of a user. */
   async endAll(userId: string): Promise<void> {
-    await this.#endThose((session) => session.userId === userId)
+    await this.#services.db.write([{ sql: 'delete from user_session where user_id = :userId', params: { userId } }])
+    for (const { id } of this.#those(userId)) this.drop(id)
   }
 
   /** Removes sessions that have expired or whose user is gone; call it regularly. */
@@ -184,28 +191,32 @@ export class Sessions extends HeldList<StoredSession> {
     for (const { id } of over) await this.reload(id)
   }
 
-  async #endThose(isMeant: (session: StoredSession) => boolean): Promise<void> {
-    const meant = this.inOrder(isMeant)
-    if (meant.length === 0) return
-    await this.#services.db.write(meant.map(({ id }) => ({ sql: 'delete from user_session where id = :id', params: { id } })))
-    for (const { id } of meant) this.drop(id)
+  #those(userId: string): StoredSession[] {
+    return this.inOrder((session) => session.userId === userId)
   }
 
-  /** Ends those of a user's sessions beyond the limit that have rested longest; never the newest, also if the clock was set back. */
-  async #endSurplus(newest: Session): Promise<void> {
-    const others = this.inOrder(({ id, userId }) => userId === newest.userId && id !== newest.id)
-    if (others.length < maxSessions) return
-    const byRest = others.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt)
-    const idlest = byRest.slice(0, others.length + 1 - maxSessions)
-    await this.#endThose((session) => idlest.includes(session))
+  /** Reads a user's sessions anew. */
+  async #readThoseOf(userId: string): Promise<void> {
+    const rows = await this.#services.db.read<{ id: string }>('select id from user_session where user_id = :userId', { userId })
+    const ids = new Set([...rows, ...this.#those(userId)].map(({ id }) => id))
+    await Promise.all(Array.from(ids, (id) => this.reload(id)))
+  }
+
+  /** Reads a session anew, and its user if another node has added them. */
+  async #readAnew(id: string): Promise<{ session: Session; user: User } | null> {
+    const session = await this.reload(id)
+    if (session && !this.#services.users.find(session.userId)) await this.#services.users.reload(session.userId)
+    return this.#inForce(session)
+  }
+
+  #inForce(session: StoredSession | undefined): { session: Session; user: User } | null {
+    const user = session && this.#userOf(session)
+    return session && user ? { session, user } : null
   }
 
   protected override follow(before: StoredSession | undefined, after: StoredSession | undefined): void {
     if (after) this.#byDigest.set(after.digest, after)
-    else if (before) {
-      this.#byDigest.delete(before.digest)
-      this.#tokens.endSession(before.id)
-    }
+    else if (before) this.#byDigest.delete(before.digest)
   }
 
   /** Undefined if the session has expired or its user is gone. */
@@ -221,9 +232,20 @@ export class Sessions extends HeldList<StoredSession> {
     return user.operator && this.#services.accounts.accountFor(accountId) !== undefined
   }
 
-  async #writeOrOver(batch: Statement[]): Promise<void> {
-    await refusedAs(this.#services.db.write(batch), ConflictError, sessionOver)
+  #writeOrOver(batch: Statement[]): Promise<Written[]> {
+    return refusedAs(this.#services.db.write(batch), ConflictError, sessionOver)
   }
 }
+
+/** Ends those of a user's sessions beyond the limit that have rested longest; never the newest, also if the clock was set back. */
+const endSurplus = ({ id, userId }: Session): Statement => ({
+  sql: `delete from user_session where user_id = :userId and id <> :id and id not in (
+          select id from user_session where user_id = :userId and id <> :id order by last_seen_at desc, id desc limit :others)
+        returning id`,
+  params: { id, userId, others: maxSessions - 1 },
+})
+
+const tokenOver = (): SternaError =>
+  new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
 
 const sessionOver = (): SternaError => new SternaError('invalid_session', 'This session has ended. Log in again.')

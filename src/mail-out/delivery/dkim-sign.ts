@@ -67,8 +67,8 @@ export class DkimSigner {
   }
 
   /**
-   * The DKIM-Signature header fields to put before the message, one per key in the given order, each with its CRLF. RSA and Ed25519 run in
-   * parallel on the thread pool.
+   * The DKIM-Signature header fields to put before the message, one per key in the given order, each with its CRLF. RSA runs on the thread
+   * pool; Ed25519 takes 40 µs, and to hand it over half as long again.
    * @param by.fields whole header fields between the signatures and the message, which are signed too
    * @param by.now epoch, ms
    */
@@ -86,11 +86,11 @@ export class DkimSigner {
       const privateKey = this.#keyFor(key)
       const { folded, relaxed } = this.#templateFor(key, signed)
       const input = Buffer.from(signed.text + filled(relaxed, signed.values), 'latin1')
-      const done = (error: Error | null, signature: Buffer): void =>
-        error ? reject(error) : resolve(`${filled(folded, signed.values)}${foldSignature(signature.toString('base64'))}\r\n`)
-      if (key.algorithm === 'rsa-sha256') sign('sha256', input, privateKey, done)
+      const done = (signature: Buffer): void =>
+        resolve(`${filled(folded, signed.values)}${foldSignature(signature.toString('base64'))}\r\n`)
+      if (key.algorithm === 'rsa-sha256') sign('sha256', input, privateKey, (error, signature) => (error ? reject(error) : done(signature)))
       // RFC 8463 3: Ed25519 signs the SHA-256 of the header, not the header.
-      else sign(null, hash('sha256', input, 'buffer'), privateKey, done)
+      else done(sign(null, hash('sha256', input, 'buffer'), privateKey))
     })
   }
 

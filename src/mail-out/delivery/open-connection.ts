@@ -88,6 +88,9 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   return loggedIn(dialogue, opening, { tls: null, extensions })
 }
 
+/** One for all: what a socket has received is read before the next one is. It would take new memory for each reply. */
+const received = Buffer.alloc(64 * 1024)
+
 interface Dialled {
   dialogue: SmtpDialogue
   banner: Promise<Heard>
@@ -101,7 +104,8 @@ function dial(opening: Opening): Dialled {
   let connected = false
   const at = { host: host.address, port: host.port, noDelay: true }
   const secured = host.smarthost?.tls?.isImplicit === true ? secure(opening, at) : null
-  const socket = secured?.socket ?? connect(at)
+  const callback = (size: number): boolean => (dialogue.onData(received.subarray(0, size)), true)
+  const socket = secured?.socket ?? connect({ ...at, onread: { buffer: received, callback } })
   const dialogue = new SmtpDialogue(socket, transcript, services.timeouts.afterthought)
   dialogue.endsAt = endsAt
   const banner = dialogue.reply(services.timeouts.connect, 'the connection')

@@ -62,7 +62,7 @@ export class SmtpDialogue {
     this.socket = socket
     this.transcript = transcript
     this.#afterthoughtMs = afterthoughtMs
-    socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onEnd)
+    socket.on('data', this.onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onEnd)
   }
 
   get broken(): Broken | null {
@@ -147,7 +147,7 @@ export class SmtpDialogue {
   detach(): Socket {
     this.#stopTimer()
     this.#broken = { broken: 'the connection went on under TLS', category: 'other' }
-    this.socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onEnd)
+    this.socket.off('data', this.onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onEnd)
     return this.socket
   }
 
@@ -173,7 +173,8 @@ export class SmtpDialogue {
     this.onBroken()
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  /** For a socket without `data` events. @param chunk may be written over afterwards */
+  readonly onData = (chunk: Buffer): void => {
     if (this.#broken) return
     this.#reader.push(chunk)
     for (let taken = this.#reader.take(); taken; taken = this.#reader.take()) {

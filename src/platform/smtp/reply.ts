@@ -32,6 +32,7 @@ const keptOfReply = 16 * 1024
 /** bytes of one reply, kept or not */
 const maxReplyLength = 4 * 1024 * 1024
 
+const nothing = Buffer.alloc(0)
 const lineFeed = 10
 const carriageReturn = 13
 const controls = /(?!\t)\p{Cc}/u
@@ -87,7 +88,7 @@ export const formatReply = (reply: Reply): string => `${reply.code} ${reply.text
  * Accepts a bare line feed as the end of a line. Limits how much a server can make us hold.
  */
 export class ReplyReader {
-  #bytes: Buffer = Buffer.alloc(0)
+  #bytes: Buffer = nothing
   /** How many of these bytes are parsed. */
   #parsed = 0
   #lines: string[] = []
@@ -100,6 +101,7 @@ export class ReplyReader {
   /** Of the reply so far, bytes. */
   #size = 0
 
+  /** @param chunk may be written over once `take` has returned null */
   push(chunk: Buffer): void {
     this.#bytes = this.#pending === 0 ? chunk : Buffer.concat([this.#bytes.subarray(this.#parsed), chunk])
     this.#parsed = 0
@@ -128,7 +130,7 @@ export class ReplyReader {
       if (this.#size + (end === -1 ? this.#pending : end - start) > maxReplyLength)
         return { fault: 'the reply does not end', isEndless: true }
       if (end === -1) {
-        this.#cutPending()
+        this.#keepPending()
         return null
       }
       const textEnd = end > start && this.#bytes[end - 1] === carriageReturn ? end - 1 : end
@@ -141,10 +143,9 @@ export class ReplyReader {
   }
 
   /** Of an unfinished line only the beginning is of use. */
-  #cutPending(): void {
-    if (this.#pending <= keptOfLine) return
-    this.#size += this.#pending - keptOfLine
-    this.#bytes = Buffer.from(this.#bytes.subarray(this.#parsed, this.#parsed + keptOfLine))
+  #keepPending(): void {
+    this.#size += Math.max(0, this.#pending - keptOfLine)
+    this.#bytes = this.#pending === 0 ? nothing : Buffer.from(this.#bytes.subarray(this.#parsed, this.#parsed + keptOfLine))
     this.#parsed = 0
   }
 

@@ -1,3 +1,4 @@
+import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { onTestFinished } from 'vitest'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } from '../../src/mail-out/delivery/attempt.ts'
 import { ConnectionPool, type PoolLimits } from '../../src/mail-out/delivery/connection-pool.ts'
@@ -85,12 +86,13 @@ interface Wishes {
   /** epoch ms */
   now?: () => number
   eachServer?: Resolver[]
+  lease?: Pick<LeaseDeadline, 'isPast'>
 }
 
 /** Delivery on this thread, with example.com at these hosts, in order. They share one port, so they differ in address. */
 export function testDelivery(
   hosts: { host: string; port: number }[],
-  { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer, now = Date.now }: Wishes = {},
+  { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer, now = Date.now, lease = new LeaseDeadline() }: Wishes = {},
 ): TestDelivery {
   const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
   const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
@@ -129,6 +131,7 @@ export function testDelivery(
       secureContext: trustContext(extraAuthorities),
       sessions: new TlsSessions(now),
       loginGate: new LoginGate(() => {}),
+      lease,
     },
     tlsTroubles: new TlsTroubles(),
     pool,

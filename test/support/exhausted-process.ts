@@ -1,4 +1,5 @@
 /** Delivers to a host that refuses connections: while this process may open nothing more, and afterwards. Prints both results. */
+import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { closeSync, openSync } from 'node:fs'
 import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
@@ -32,6 +33,7 @@ const services = {
     secureContext: trustContext([]),
     sessions: new TlsSessions(Date.now),
     loginGate: new LoginGate(() => {}),
+    lease: new LeaseDeadline(),
   },
   tlsTroubles: new TlsTroubles(),
   pool: new ConnectionPool({

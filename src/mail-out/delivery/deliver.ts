@@ -191,7 +191,7 @@ async function attemptHost(
   { host, policy, because }: Try,
   recipient: DeliveryRecipient,
   { job, services, message, failed, use, lease, draft }: Transferring & { lease: Lease; draft: Draft },
-): Promise<HostOutcome | 'out of sockets' | 'no room'> {
+): Promise<HostOutcome | 'out of sockets' | 'no room' | 'not ours'> {
   let connection = lease.connection
   draft.host = host
   if (because !== null) draft.transcript.note(`in plain text: ${because}`)
@@ -246,8 +246,13 @@ function noteTransfer(
   transfer: Exclude<Transfer, 'stale'>,
   draft: Draft,
   { job, services, use }: Pick<Transferring, 'job' | 'services' | 'use'>,
-): HostOutcome | 'no room' {
+): HostOutcome | 'no room' | 'not ours' {
   if (transfer === 'no room') return transfer
+  if (transfer === 'not ours') {
+    // Some of the content may be on its way.
+    use.isUncertain = true
+    return transfer
+  }
   const { loginGate } = services.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
   else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()

@@ -36,6 +36,8 @@ export interface DeliverySettings {
   waitMs?: number
   /** Where the thread counts its metrics; default: nowhere. */
   sharedCells?: SharedArrayBuffer
+  /** Of a `LeaseDeadline`; default: one that never comes. */
+  leaseCells?: SharedArrayBuffer
 }
 
 /** Messages from the main thread to a delivery thread. They travel in arrays, one per turn of the event loop. */

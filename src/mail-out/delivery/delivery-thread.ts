@@ -3,6 +3,7 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { dnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { metricsOf } from '../../platform/metrics/metrics.ts'
+import { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import { noteShared } from '../../platform/shared-memory.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -135,6 +136,7 @@ function deliverServices(): DeliverServices {
       secureContext: trustContext(settings.extraAuthorities ?? []),
       sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
+      lease: new LeaseDeadline(settings.leaseCells),
     },
     tlsTroubles: new TlsTroubles(),
     pool: new ConnectionPool({

@@ -4,6 +4,7 @@ import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { wireAddress, type WireAddress } from './envelope-address.ts'
 import { bounce, deferral, isAboutCommand, isExpected, unclear, hostOutcomeOf, type Phase, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
+import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import { formatReply, type Reply } from '../../platform/smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
@@ -42,9 +43,10 @@ export interface OutgoingMessage {
 
 /**
  * `sent`: the message data left, whatever the reply. `stale`: the peer wants no more mail on this connection, so nothing was sent. `no room`:
- * memory had no room for its content, so nothing was sent either.
+ * memory had no room for its content, so nothing was sent either. `not ours`: others may do the work of this node by now, so the host did not get
+ * all of it.
  */
-export type Transfer = (HostOutcome & { sent: boolean }) | 'stale' | 'no room'
+export type Transfer = (HostOutcome & { sent: boolean }) | 'stale' | 'no room' | 'not ours'
 
 interface Step {
   phase: Phase | 'rset'
@@ -63,6 +65,7 @@ interface Fields {
   tls: ConnectionTls | null
   host: RouteHost
   timeouts: DeliveryTimeouts
+  lease: Pick<LeaseDeadline, 'isPast'>
 }
 
 const xtext = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]{1,100}$/
@@ -78,13 +81,15 @@ export class MxConnection {
   readonly #dialogue: SmtpDialogue
   readonly #extensions: Map<string, string>
   readonly #timeouts: DeliveryTimeouts
+  readonly #lease: Fields['lease']
   /** True if a transaction was begun and neither finished nor reset. */
   #isMidTransaction = false
 
-  constructor({ dialogue, extensions, tls, host, timeouts }: Fields) {
+  constructor({ dialogue, extensions, tls, host, timeouts, lease }: Fields) {
     this.#dialogue = dialogue
     this.#extensions = extensions
     this.#timeouts = timeouts
+    this.#lease = lease
     this.host = host
     this.tls = tls
   }
@@ -117,6 +122,7 @@ export class MxConnection {
     const refusal = this.#unsupported(message, envelope)
     if (refusal) return { outcome: refusal, nextHost: true, sent: false }
 
+    if (this.#lease.isPast) return 'not ours'
     const steps = this.#steps(message, envelope)
     const answers = await this.#converse(steps)
     const failed = answers.findIndex((heard, i) => 'broken' in heard || !isExpected(steps[i]?.phase as Phase, heard))
@@ -201,7 +207,9 @@ export class MxConnection {
     // The host hung up while we waited for the content.
     const { broken } = this.#dialogue
     if (broken) return { ...this.#verdict('data', broken), sent: false }
-    const heard = await this.#dialogue.content(blocks, this.#timeouts, this.onWritten)
+    const mayEnd = (): boolean => !this.#lease.isPast
+    const heard = await this.#dialogue.content(blocks, this.#timeouts, { written: this.onWritten, mayEnd })
+    if (heard === null) return 'not ours'
     if (heard.early && !('broken' in heard)) {
       this.#dialogue.break('the host answered before the end of the message')
       // It cannot have accepted what it has not seen.

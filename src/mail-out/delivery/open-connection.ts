@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, type SecureContext, type TLSSocket } from 'node:tls'
 import type { Reply } from '../../platform/smtp/reply.ts'
+import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { MxConnection, type ConnectionTls } from './mx-connection.ts'
 import { deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
@@ -19,6 +20,8 @@ export interface ConnectionServices {
   sessions: TlsSessions
   /** How we log in to the smarthost. */
   loginGate: LoginGate
+  /** When what we have in hand may be another node's. */
+  lease: Pick<LeaseDeadline, 'isPast'>
 }
 
 /** No connection. `unreachable`: not even TCP answered. */
@@ -205,8 +208,8 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTl
 
 /** The connection, ready for mail. */
 async function loggedIn(dialogue: SmtpDialogue, { host, services }: Opening, { tls, extensions }: Session): Promise<Opened> {
-  const { timeouts, loginGate } = services
-  const connection = new MxConnection({ dialogue, extensions, tls, host, timeouts })
+  const { timeouts, loginGate, lease } = services
+  const connection = new MxConnection({ dialogue, extensions, tls, host, timeouts, lease })
   const credentials = host.smarthost?.login
   if (!credentials) return connection
   const offered = extensions.get('AUTH')?.split(' ') ?? []

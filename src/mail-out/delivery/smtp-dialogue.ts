@@ -97,20 +97,24 @@ export class SmtpDialogue {
 
   /**
    * Writes blocks no faster than the peer takes them, each within its time, and returns the reply that decides, which may come before
-   * the end.
+   * the end; null, and the connection is broken, if the message may not end any more.
    * `written`: called once the system has taken the last block.
    */
   async content(
     blocks: Iterator<Uint8Array[]>,
     { block: blockMs, dot: replyMs }: Pick<DeliveryTimeouts, 'block' | 'dot'>,
-    written: () => void,
-  ): Promise<Heard & { early?: boolean }> {
+    { written, mayEnd }: { written: () => void; mayEnd: () => boolean },
+  ): Promise<(Heard & { early?: boolean }) | null> {
     let early: Heard | null = null
     let block = blocks.next()
     let next = blocks.next()
     this.#isContentWritten = false
     const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data', true)
     for (let i = 0; !block.done; i++) {
+      if (next.done && !mayEnd()) {
+        this.break('the message was not sent to its end')
+        return null
+      }
       const last = next.done ? block.value.pop() : undefined
       if (block.value.length > 0) this.socket.cork()
       for (const part of block.value) this.socket.write(part)

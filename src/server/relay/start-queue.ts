@@ -24,7 +24,7 @@ type QueueServices = Opened & {
 
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(services: QueueServices, stops: Stop[]): Promise<QueueRunner> {
-  const { config, shares, health, log, metrics, metricsPage, accounts } = services
+  const { config, shares, health, log, metrics, metricsPage, accounts, nodes } = services
   const resolverWatch = new ResolverWatch(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
   const delivery = startDelivery(
@@ -32,6 +32,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
       maxConnections: shares.delivery,
       maxNameServerSockets: shares.nameServers,
       newCells: () => metricsPage.newCells(),
+      leaseCells: nodes.deadline.cells,
       ...deliveryOptions(config),
     },
     log,

@@ -630,3 +630,35 @@ describe('the memory of the content', () => {
     expect(await deliver(jobOf(), () => {}, services)).toBe(false)
   })
 })
+
+describe('mail that may be the work of another node by now', () => {
+  const large = `Subject: large\r\n\r\n${`${'x'.repeat(76)}\r\n`.repeat(100_000)}`
+  const putBack = [{ recipientId: 'rcp_1', postponed: true }]
+
+  it('is not begun, and is put back untried', async () => {
+    const mx = await testMx()
+    expect(await testDelivery([mx], { lease: { isPast: true } }).deliver()).toEqual(putBack)
+    expect(mx.sessions[0]?.commands).toEqual(['EHLO relay.test'])
+  })
+
+  it.each([
+    ['small', 'Subject: hi\r\n\r\nHello\r\n', 'data'],
+    ['large', large, 'content'],
+  ] as const)('does not get the final dot, and is put back untried: %s', async (_size, text, phase) => {
+    const lease = { isPast: false }
+    const end = () => void (lease.isPast = true)
+    const mx = await testMx({ on: phase === 'data' ? { data: end } : { content: end } })
+    expect(await testDelivery([mx], { lease }).deliver(jobOf({ text }))).toEqual(putBack)
+    expect(mx.sessions[0]?.commands.at(-1)).toBe('DATA')
+    await expect.poll(() => mx.sessions[0]?.closed).toBe(true)
+    expect(mx.messages).toEqual([])
+  })
+
+  it('keeps what a host has said about it before', async () => {
+    const lease = { isPast: false }
+    const one = await testMx({ on: { banner: () => ((lease.isPast = true), '421 4.3.2 Later') } })
+    const two = await testMx({ host: '127.0.0.2', port: one.port })
+    expect(told(await testDelivery([one, two], { lease }).attempt())).toMatch(/^deferred/)
+    expect(two.messages).toEqual([])
+  })
+})

@@ -118,6 +118,7 @@ await measure('somebody is erased', async () => {
       db,
       clock,
       log: silentLog,
+      owner: 'node_1',
       secrets: secretsFrom(Buffer.alloc(32)),
       upkeep,
       erasedAddress: erasedAddressBy(Buffer.alloc(32)),

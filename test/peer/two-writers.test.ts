@@ -11,11 +11,12 @@ import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast } from '
 import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
-import { silentLog } from '../../src/platform/log.ts'
+import { createLog, silentLog } from '../../src/platform/log.ts'
 import { BuriedError } from '../../src/platform/store/nodes.ts'
 import { migrations } from '../../src/platform/store/sqlite/migrate.ts'
 import { leasedNode, pass } from '../support/leased-node.ts'
 import { postgresSchema } from '../support/postgres-dialect.ts'
+import { Erasures } from '../../src/upkeep/erasure/erasures.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { insertAccount, insertQueued } from '../support/queued-mail.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -364,6 +365,60 @@ describe.each([
     )
     expect(await writers.a.read('select distinct owner from recipient')).toEqual([{ owner: null }])
     await expect(claim(writers.a)).rejects.toThrow(ConflictError)
+  })
+
+  test('an erasure is carried out by one node, and by another only once that is gone', async () => {
+    const { a, b, atOnce } = await open()
+    await a.write([node('node_a'), node('node_b')])
+    const overwriting: { by: string; done: () => void }[] = []
+    const logged: string[] = []
+    const erasuresOf = async (db: Database, owner: string) => {
+      const core = await testCore({ over: db, now })
+      const log = createLog('info', (line) => logged.push(line))
+      const overwriteAll = () => new Promise<void>((done) => overwriting.push({ by: owner, done }))
+      return new Erasures({ ...core, log, owner, upkeep: { overwriteAll } }, { isAlone: false })
+    }
+    const nodes = { a: await erasuresOf(a, 'node_a'), b: await erasuresOf(b, 'node_b'), stopped: await erasuresOf(a, 'node_a') }
+    nodes.stopped.stop()
+    const ann = { address: 'ann@x.example', localPart: 'ann', domain: 'x.example' }
+    const everybodys = { accountId: null, sandboxOnly: false }
+    const isOverwriting = (...by: string[]) => expect.poll(() => overwriting.map((each) => each.by)).toEqual(by)
+    const end = () => overwriting.shift()?.done()
+
+    const { id } = await nodes.a.begin(ann, everybodys)
+    await isOverwriting('node_a')
+    await nodes.b.resume()
+    const seenFromOther = nodes.b.finished(id)
+    await isOverwriting('node_a')
+    end()
+    await seenFromOther
+    expect(await a.read('select finished_at, owner from erasure where id = :id', { id })).toEqual([{ finished_at: now, owner: null }])
+
+    const { id: second } = await nodes.a.begin(ann, everybodys)
+    await isOverwriting('node_a')
+    await b.write([{ sql: `delete from node where name = 'node_a'`, expect: 1 }])
+    await nodes.b.resume()
+    await isOverwriting('node_a', 'node_b')
+    end()
+    await expect.poll(() => logged.join('')).toContain('interrupted')
+    expect(await a.read('select finished_at, owner from erasure where id = :second', { second })).toEqual([
+      { finished_at: null, owner: 'node_b' },
+    ])
+    end()
+    await nodes.b.finished(second)
+
+    await a.write([node('node_a')])
+    const { id: third } = await nodes.stopped.begin(ann, everybodys)
+    await atOnce(
+      () =>
+        nodes.a
+          .resume()
+          .then(() => isOverwriting('node_a'))
+          .then(end),
+      () => nodes.b.resume().then(() => nodes.b.finished(third)),
+    )
+    await nodes.a.finished(third)
+    expect(overwriting).toEqual([])
   })
 
   test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {

@@ -1,6 +1,7 @@
 import { systemClock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { Erasures } from '../../upkeep/erasure/erasures.ts'
+import { newId } from '../../platform/id.ts'
 import type { Log } from '../../platform/log.ts'
 import { startMessageParser } from '../../mail/message/message-parser.ts'
 import { analyticsReader } from '../../readers/analytics/rollup.ts'
@@ -32,7 +33,7 @@ export async function openCommandServices(
     await webhooks.load()
     const noteWaiting = (): void => {}
     const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow: () => {} })
-    const erasures = new Erasures(core, { isAlone: true })
+    const erasures = new Erasures({ ...core, owner: newId('node', core.clock.now()) }, { isAlone: true })
     const messageParser = startMessageParser()
     const services = {
       ...coreServices({ ...core, webhookList: webhooks, queueAdmin, erasures, noteWaiting }),

@@ -18,6 +18,8 @@ import { removeContent } from './erase-message.ts'
 import { noCounts, type ErasedCounts, type ErasureScope } from './erasing.ts'
 
 interface ErasuresServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
+  /** The name of this process. */
+  owner: string
   secrets: Pick<Secrets, 'seal' | 'open'>
   upkeep: Pick<Upkeep, 'overwriteAll'> | null
   erasedAddress: ErasedAddress
@@ -51,7 +53,7 @@ const columns = 'id, account_id, sandbox, address, counts, created_at, finished_
 
 /**
  * Erases addresses, one at a time. A request is stored until it is done, with the address encrypted, so it continues
- * after a crash. Every step may be repeated.
+ * after a crash. The one under way has the name of its process, so that no other works on it too. Every step may be repeated.
  */
 export class Erasures {
   readonly #services: ErasuresServices
@@ -99,9 +101,16 @@ export class Erasures {
     return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null }
   }
 
-  /** Waits until an erasure is done or has failed for now. A failed one resumes within a minute. */
+  /** Waits until an erasure is done or has failed for now, here or at another process. A failed one resumes within a minute. */
   async finished(id: string): Promise<void> {
     await this.#underWay.get(id)
+    while (!this.#isStopped && (await this.#isElsewhere(id))) await pause(retryMs)
+  }
+
+  async #isElsewhere(id: string): Promise<boolean> {
+    const { db, owner } = this.#services
+    const sql = 'select id from erasure where id = :id and owner <> :owner and owner in (select name from node)'
+    return (await db.read(sql, { id, owner })).length > 0
   }
 
   /** Resumes unfinished erasures, and deletes content that nobody waits for any more. Call it about once a minute. */
@@ -160,10 +169,31 @@ export class Erasures {
   }
 
   async #run(id: string): Promise<void> {
-    const { db, clock, log, secrets, upkeep, erasedAddress } = this.#services
-    const [row] = await db.read<ErasureRow>(`select ${columns} from erasure where id = :id and finished_at is null`, { id })
-    if (!row?.address || this.#isStopped) return
-    const address = parseAddress(Buffer.from(secrets.open(row.address, contextOf(id))).toString())
+    const { db, owner } = this.#services
+    if (this.#isStopped) return
+    const row = await this.#claim(id)
+    if (!row?.address) return
+    try {
+      await this.#erase(row, row.address)
+    } finally {
+      await db.write([{ sql: 'update erasure set owner = null where id = :id and owner = :owner', params: { id, owner } }])
+    }
+  }
+
+  /** Undefined if it is done, or another process has it in hand. */
+  async #claim(id: string): Promise<ErasureRow | undefined> {
+    const { db, owner } = this.#services
+    const sql = `update erasure set owner = :owner
+                  where id = :id and finished_at is null and (owner is null or owner = :owner or owner not in (select name from node))
+                  returning ${columns}`
+    const [claimed] = await db.write([{ sql, params: { id, owner } }])
+    return claimed?.rows[0] as ErasureRow | undefined
+  }
+
+  async #erase(row: ErasureRow, sealed: Uint8Array): Promise<void> {
+    const { db, clock, log, secrets, upkeep, erasedAddress, owner } = this.#services
+    const { id } = row
+    const address = parseAddress(Buffer.from(secrets.open(sealed, contextOf(id))).toString())
     if (!address.ok) throw new Error(address.fault)
     const { counts, ...scope } = erasureOf(row)
     const erasure = new AddressErasure({
@@ -177,13 +207,15 @@ export class Erasures {
     })
     for (let isClean = false; !isClean;) {
       const round = await erasure.round()
-      await db.write([{ sql: 'update erasure set counts = :counts where id = :id', params: { id, counts: JSON.stringify(counts) } }])
+      const counted = { id, owner, counts: JSON.stringify(counts) }
+      await db.write([{ sql: 'update erasure set counts = :counts where id = :id and owner = :owner', params: counted, expect: 1 }])
       isClean = round.isClean && !round.isInHand
       if (this.#isStopped) return
       if (round.isInHand) await pause(retryMs)
     }
     await requireFiles(upkeep, 'erasure').overwriteAll()
-    await db.write([{ sql: 'update erasure set address = null, finished_at = :now where id = :id', params: { id, now: clock.now() } }])
+    const finishing = 'update erasure set address = null, finished_at = :now, owner = null where id = :id and owner = :owner'
+    await db.write([{ sql: finishing, params: { id, owner, now: clock.now() }, expect: 1 }])
     log.info({ erasureId: id, accountId: row.account_id, ...counts }, 'an address was erased')
   }
 

@@ -231,7 +231,7 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'what was erased, without the address',
     kept: '`event_retention`; the address, sealed, while it is under way',
     erased: 'address',
-    none: 'id account_id sandbox counts created_at finished_at',
+    none: 'id account_id sandbox counts created_at finished_at owner',
   },
   content_to_erase: { about: 'emails whose content is removed once nobody waits for them', kept: 'until then', none: 'message_id' },
 }

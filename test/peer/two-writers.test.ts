@@ -255,6 +255,35 @@ describe.each([
     ])
   })
 
+  test('two at once do not exceed the limit of domains of an account', async () => {
+    const { a, b, atOnce } = await open()
+    const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
+    const { id } = await nodes.a.accounts.create('one', 'free')
+    await nodes.b.accounts.load()
+    await nodes.a.sendingDomains.add(id, 'first.example')
+    const [first = {}] = await a.read('select * from domain')
+    const names = Object.keys(first)
+    const another = `insert into domain (${names.join()}) values (${names.map((name) => `:${name}`).join()})`
+    await a.write(
+      Array.from({ length: 998 }, (_row, place) => ({
+        sql: another,
+        params: { ...first, id: `dom_${place}`, name: `d${place}.example` },
+      })),
+    )
+    const both = await atOnce(
+      () => nodes.a.sendingDomains.add(id, 'second.example'),
+      () => nodes.b.sendingDomains.add(id, 'third.example'),
+    )
+    const refusal = { code: 'validation_error', message: 'An account can have at most 1000 domains.' }
+    // On SQLite the one whose keys are made first comes first.
+    expect(both.toSorted((one, other) => one.status.localeCompare(other.status))).toMatchObject([
+      { status: 'fulfilled' },
+      { reason: refusal },
+    ])
+    await nodes.a.sendingDomains.remove(nodes.a.sendingDomains.get(id, 'first.example').id)
+    await nodes.b.sendingDomains.add(id, 'fourth.example')
+  })
+
   test('one node neither ends a session that is used at another, nor sets back when a key was last used', async () => {
     const { a, b } = await open()
     const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }

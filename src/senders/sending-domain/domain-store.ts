@@ -65,9 +65,17 @@ const keyRows = storedRows<DomainKey & { domainId: string; privateKey: Uint8Arra
   [],
 )
 
-/** A new domain with its keys; `sealedKeys` has each private one, by id. */
-export const insertDomain = (domain: Domain, sealedKeys: ReadonlyMap<string, Uint8Array>): Statement[] => [
-  domainRows.insert(columnsOf(domain)),
+/**
+ * A new domain with its keys; `sealedKeys` has each private one, by id. Fails (`expect`) if the account already has `limit` domains.
+ */
+export const insertDomain = (domain: Domain, sealedKeys: ReadonlyMap<string, Uint8Array>, limit: number): Statement[] => [
+  {
+    sql: `insert into domain (${domainRows.columns}) select ${domainRows.parameters}
+           where (select count(*) from domain where account_id = :accountId and removed_at is null) < :limit`,
+    params: { ...domainRows.params(columnsOf(domain)), limit },
+    expect: 1,
+    locks: domain.accountId,
+  },
   ...domain.keys.map((key) => insertKey(domain, key, sealedKeys)),
 ]
 

@@ -91,9 +91,7 @@ export class SendingDomains extends DomainMemory {
     { dkimSelector, dkimPrivateKey, ...settings }: DomainSettings & KeyWishes = {},
   ): Promise<Domain> {
     const bare = newDomain({ accountId, name, now: this.#services.clock.now() }, settings)
-    const known = this.list(accountId)
-    if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
-    if (known.length >= maxDomains) throw new SternaError('validation_error', `An account can have at most ${maxDomains} domains.`)
+    if (this.list(accountId).some((domain) => domain.name === bare.name)) throw exists(bare.name)
     return this.#insert(bare, { dkimSelector, dkimPrivateKey })
   }
 
@@ -110,7 +108,8 @@ export class SendingDomains extends DomainMemory {
   async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {
     const { keys, sealed } = await newKeys(wishes, this.#keySource, bare.createdAt)
     const domain: Domain = { ...bare, keys }
-    await refusedAs(this.#services.db.write(insertDomain(domain, sealed)), UniqueError, (cause) => exists(bare.name, cause))
+    const inserted = refusedAs(this.#services.db.write(insertDomain(domain, sealed, maxDomains)), ConflictError, tooMany)
+    await refusedAs(inserted, UniqueError, (cause) => exists(bare.name, cause))
     this.#privateKeys.remember(sealed)
     return this.keep(domain)
   }
@@ -289,6 +288,9 @@ const noDomain = (id: string, cause?: unknown): SternaError => new SternaError('
 
 const exists = (name: string, cause?: unknown): SternaError =>
   new SternaError('domain_exists', `This account already has the domain ${name}.`, { cause })
+
+const tooMany = (cause: unknown): SternaError =>
+  new SternaError('validation_error', `An account can have at most ${maxDomains} domains.`, { cause })
 
 const rotationInProgress = (): SternaError =>
   new SternaError(

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
-import type { Environment } from '../../src/api/core.ts'
 import { databaseFile } from '../../src/platform/store/sqlite/data-directory.ts'
-import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
+import { startRelay, type Relay, type RelayEnvironment } from '../../src/server/relay/relay.ts'
 import { servedAnswerCheck } from './answer-check.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from './fake-dns.ts'
+import { reusedDashboard } from './reused-dashboard.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
@@ -44,7 +44,7 @@ export interface TestRelay {
 export async function startTestRelay(
   settings: Record<string, string> = {},
   zone: FakeZone = {},
-  outside: Partial<Environment> = {},
+  outside: Partial<RelayEnvironment> = {},
 ): Promise<TestRelay> {
   const clock = settableClock()
   const directory = temporaryDirectory()
@@ -65,7 +65,15 @@ export async function startTestRelay(
   const fail = (error: Error) => {
     throw error
   }
-  const environment = { clock, log: silentLog, onFatal: fail, version: 'test', ...cheapSecrets(), ...outside }
+  const environment = {
+    clock,
+    log: silentLog,
+    onFatal: fail,
+    version: 'test',
+    loadDashboard: reusedDashboard,
+    ...cheapSecrets(),
+    ...outside,
+  }
   const start = () => startRelay(loadConfig({ env: variables }), environment)
   const first = await start()
   const { accounts, apiKeys, sendingDomains } = first.services

@@ -4,7 +4,6 @@ import type { ApiServices } from '../../api/resource/operation-services.ts'
 import { BodyBudget } from '../../api/http/body-budget.ts'
 import { compatApis } from '../../api/http/compat/compat-apis.ts'
 import { Dashboard } from '../../api/http/dashboard.ts'
-import { loadDashboard } from '../../api/http/dashboard-bundle.ts'
 import { EventStreams } from '../../api/resource/event-streams.ts'
 import type { Operation } from '../../api/operation/operation.ts'
 import { startHttpServer, type HttpServer } from '../../api/http/server.ts'
@@ -32,7 +31,7 @@ export function openApi(services: Services, tools: ListenerTools, stops: Stop[])
 
 /** Opens the port for the API, the compat APIs, tracking links and pages. */
 export function openHttp(services: Services, tools: ListenerTools, { api, operations }: OpenedApi): Promise<HttpServer> {
-  const { config, clock, certificates, people, shares } = services
+  const { config, clock, certificates, people, shares, loadDashboard } = services
   const bodyRoom = new BodyBudget()
   const { http, hostname, messageSizeLimit, submission, baseUrl, trustedProxies, webhooks } = config
   return startHttpServer({

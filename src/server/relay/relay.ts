@@ -5,6 +5,7 @@ import { takeOver, type ConfigChanges } from '../../platform/config/take-over.ts
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../../platform/connection/open-files.ts'
 import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
 import { openCore, type Environment } from '../../api/core.ts'
+import { loadDashboard } from '../../api/http/dashboard-bundle.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { requireFiles } from '../../platform/store/store.ts'
@@ -26,12 +27,19 @@ export interface Relay {
   stop(): Promise<void>
 }
 
+/** What a relay is given beside its settings. */
+export interface RelayEnvironment extends Environment {
+  version: string
+  /** Builds or reads the files of the dashboard; default: `loadDashboard`. */
+  loadDashboard?: typeof loadDashboard
+}
+
 /**
  * Builds every service and starts them from the end of a message's way, so that nothing is accepted
  * before it can be delivered and reported.
  * @throws SternaError `configuration` if a setting does not work on this machine
  */
-export async function startRelay(config: Config, outside: Environment & { version: string }): Promise<Relay> {
+export async function startRelay(config: Config, outside: RelayEnvironment): Promise<Relay> {
   const shares = sharesOf(openFileLimit(), config, outside)
   const { continuous, copyLimit, schedule } = config.backup
   const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, copyLimit: continuous ? copyLimit : undefined })
@@ -45,7 +53,8 @@ export async function startRelay(config: Config, outside: Environment & { versio
     const { version, log, onFatal } = outside
     const nodes = await core.join({ version, log, onBuried: onFatal })
     stops.push(() => nodes.leave())
-    const services = await startServices({ ...core, shares, version, nodes, owner: nodes.self }, stops)
+    const given = { shares, version, loadDashboard: outside.loadDashboard ?? loadDashboard }
+    const services = await startServices({ ...core, ...given, nodes, owner: nodes.self }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = startJobs({ ...services, ...listeners }, stops)
     keepWatchOfClock(services, scheduler, stops)

@@ -1,13 +1,14 @@
 import { request } from 'node:http'
 import { expect, test, vi } from 'vitest'
 import { Dashboard } from '../../../src/api/http/dashboard.ts'
-import { loadDashboard, type DashboardFile } from '../../../src/api/http/dashboard-bundle.ts'
+import type { DashboardFile } from '../../../src/api/http/dashboard-bundle.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { startApiServer } from '../../support/api-server.ts'
+import { reusedDashboard } from '../../support/reused-dashboard.ts'
 
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-async function start({ baseUrl = 'https://mail.example.com', load = loadDashboard } = {}) {
+async function start({ baseUrl = 'https://mail.example.com', load = reusedDashboard } = {}) {
   const dashboard = new Dashboard({ baseUrl, log: silentLog, load })
   const { url } = await startApiServer(() => [], { dashboard, baseUrl })
   const get = (path: string, headers: Record<string, string> = html) => fetch(url + path, { headers, redirect: 'manual' })
@@ -113,7 +114,7 @@ function loadedWith(assets: ReadonlyMap<string, DashboardFile>, names: string[])
 }
 
 test('a first visit takes at most 100 KB in any language, and all pages together 160 KB', async () => {
-  const { shell, assets } = (await loadDashboard(''))!
+  const { shell, assets } = (await reusedDashboard(''))!
   const sizeOf = (names: Iterable<string>): number => Array.from(names).reduce((sum, name) => sum + assets.get(name)!.gzip.length, 0)
   const named = Array.from(shell.identity.toString().matchAll(/\/assets\/([\w.-]+)/g), ([, name = '']) => name)
   const first = loadedWith(assets, [...named, ...Array.from(assets.keys()).filter((name) => /^(?:de|overview|email)\./.test(name))])

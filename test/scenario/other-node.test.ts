@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { authenticator } from '../support/authenticator.ts'
 import { startPeopleApi, type PeopleApi } from '../support/people-api.ts'
 
 const minute = 60_000
@@ -65,4 +66,38 @@ test('nobody has more than twenty sessions over all nodes', async () => {
     for (const { people } of [a, b]) await people.sessions.begin(people.users.get(id), client)
   }
   expect(await a.db.read('select id from user_session')).toHaveLength(20)
+})
+
+test('an answer to a challenge for a passkey counts once, at whichever node', async () => {
+  const { a, b } = await twoNodes()
+  const { email, password } = await a.addUser()
+  await b.people.users.load()
+  const device = authenticator('https://mail.example.com')
+  const headers = { cookie: (await a.login(email, password)).cookie }
+  const { options } = (await a.request('POST', '/session/passkeys/options', { headers, body: { password } })).body as any
+  const made = await b.request('POST', '/session/passkeys', {
+    headers,
+    body: { name: 'Laptop', credential: device.create(options, { counter: 0 }) },
+  })
+  expect(made.status).toBe(201)
+
+  const asked = await a.request('POST', '/session/passkey/options')
+  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? ''
+  // Such a device counts no signatures, so only the challenge tells that the answer was seen before.
+  const credential = device.get(asked.body['options'] as any, { counter: 0 })
+  const show = (node: PeopleApi) => node.request('POST', '/session/passkey', { headers: { cookie }, body: { credential } })
+  expect([(await show(b)).status, (await show(a)).status, (await show(b)).status]).toEqual([200, 401, 401])
+})
+
+test('the newest set-up link works once, at whichever node', async () => {
+  const { a, b } = await twoNodes()
+  await a.accounts.create('default', 'free')
+  await b.accounts.load()
+  const older = await a.people.setupLink.renew()
+  const newer = await b.people.setupLink.renew()
+  const open = async (node: PeopleApi, token: string | null) => (await fetch(`${node.url}/setup/${token}`)).status
+  expect([await open(a, older), await open(b, older), await open(a, newer), await open(b, newer)]).toEqual([404, 404, 200, 200])
+  const body = new URLSearchParams({ email: 'ann@example.com', password: 'correct horse battery' })
+  const use = async (node: PeopleApi) => (await fetch(`${node.url}/setup/${newer}`, { method: 'POST', body })).status
+  expect([await use(a), await use(b)]).toEqual([200, 404])
 })

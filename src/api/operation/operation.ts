@@ -62,7 +62,7 @@ export interface Operation {
   admit?(call: Call<never, never, null, string>): void
   handle(call: Call<never, never, never, string>): unknown
   /** What shows a refusal to a person who sees it as a page; without it, the client gets the error itself. */
-  refusalPage?(error: SternaError, call: Call<never, unknown, unknown, string>): RawAnswer
+  refusalPage?(error: SternaError, call: Call<never, unknown, unknown, string>): RawAnswer | Promise<RawAnswer>
 }
 
 const keyed = /^\/(?:api|metrics)(?:\/|$)/
@@ -104,7 +104,7 @@ export interface TypedOperation<Path extends string, Q, B, As, H extends string,
   answers: readonly [Omit<Answer, 'schema'> & { schema: A }, ...Answer[]]
   admit?(call: Call<NamesIn<Path>, QueryValues<Q>, null, H>): void
   handle(call: Call<NamesIn<Path>, QueryValues<Q>, BodyValue<B, As>, H>): Shown<A> | RawAnswer | Promise<Shown<A> | RawAnswer>
-  refusalPage?(error: SternaError, call: Call<NamesIn<Path>, unknown, unknown, H>): RawAnswer
+  refusalPage?(error: SternaError, call: Call<NamesIn<Path>, unknown, unknown, H>): RawAnswer | Promise<RawAnswer>
 }
 
 /** Declares an operation; the schemas give its handler's parameters and result their types. */

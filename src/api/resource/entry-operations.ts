@@ -30,7 +30,7 @@ interface EntryLink {
    * The address of whom it is for; null: the page asks for it.
    * @throws SternaError `not_found` where the link is over
    */
-  emailOf(token: string): string | null
+  emailOf(token: string): string | null | Promise<string | null>
   /** @throws SternaError if the link no longer works, or the form is invalid */
   use(token: string, form: { email: string; password: string }): Promise<StoredUser>
   /** What it changes for somebody who had a password before; null for others. */
@@ -67,8 +67,8 @@ export const entryOperations = (services: Services): Operation[] => [
     summary: 'the first owner',
     next: '/welcome',
     logsIn: true,
-    emailOf(token) {
-      services.people.setupLink.check(token)
+    async emailOf(token) {
+      await services.people.setupLink.check(token)
       return null
     },
     use: (token, form) => services.people.setupLink.use(token, form),
@@ -110,7 +110,7 @@ function linkOperations({ entry, dashboardPath }: Services, link: EntryLink): Op
     at.get(`${link.id}.page`, '', `Show the page for ${link.summary}`, {
       answer: ['A form.', mediaType],
       otherAnswers: [{ status: 404, description: 'A page that says that the link no longer works.', schema: null, mediaType }],
-      handle: (call) => entryPage(call, pageOf(call, link)),
+      handle: async (call) => entryPage(call, await pageOf(call, link)),
       refusalPage: (error, call) => overPage(call, error),
     }),
     at.post(`${link.id}.use`, '', `Set the password of ${link.summary}`, {
@@ -159,8 +159,8 @@ function linkOperations({ entry, dashboardPath }: Services, link: EntryLink): Op
   ]
 }
 
-function pageOf(call: LinkCall, link: EntryLink): EntryPage {
-  const email = link.emailOf(call.params.token)
+async function pageOf(call: LinkCall, link: EntryLink): Promise<EntryPage> {
+  const email = await link.emailOf(call.params.token)
   const { title, text, button } = entryTexts(call).links[link.id]
   return { title, text, form: { button, email } }
 }
@@ -168,10 +168,10 @@ function pageOf(call: LinkCall, link: EntryLink): EntryPage {
 type LinkCall = CallTo<'token'> & PageCall
 
 /** People see errors on the page, with the form to try again if the link still works. */
-function formAgain(call: LinkCall, error: SternaError, link: EntryLink): RawAnswer {
+async function formAgain(call: LinkCall, error: SternaError, link: EntryLink): Promise<RawAnswer> {
   if (error.code === 'not_found') return overPage(call, error)
   try {
-    return refusalPage(call, error, { ...pageOf(call, link), fault: entryTexts(call).faultOf(error) })
+    return refusalPage(call, error, { ...(await pageOf(call, link)), fault: entryTexts(call).faultOf(error) })
   } catch (over) {
     if (over instanceof SternaError) return overPage(call, over)
     throw over

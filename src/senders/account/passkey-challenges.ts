@@ -1,23 +1,20 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { lastUsed } from '../../platform/last-used.ts'
 import type { Clock } from '../../platform/clock.ts'
+import type { Statement } from '../../platform/store/database.ts'
 import { minuteMs } from '../../platform/rate-limiter.ts'
 import type { Secrets } from './key-file.ts'
 
 const challengeMs = 5 * minuteMs
 const nonceBytes = 16
 const timeBytes = 6
-/** More than anybody can use up within five minutes under the limit on logins. */
-const maxUsed = 10_000
 
 /**
  * Challenges for passkeys (WebAuthn 13.4.3). Each is for one browser, works once, and for five minutes. A challenge carries its own proof, so
- * those who ask for many fill nothing.
+ * those who ask for many fill nothing; only what was answered rightly is kept, for all nodes.
  */
 export class PasskeyChallenges {
   readonly #clock: Clock
   readonly #key: Buffer
-  readonly #used = lastUsed<true>(maxUsed)
 
   constructor({ clock, secrets }: { clock: Clock; secrets: Pick<Secrets, 'deriveKey'> }) {
     this.#clock = clock
@@ -31,20 +28,36 @@ export class PasskeyChallenges {
     return Buffer.concat([head, this.#macOf(head, browser)]).toString('base64url')
   }
 
-  /** Uses a challenge up. True if it was issued for this browser, has not expired, and was not used before. */
-  take(challenge: string, browser: string): boolean {
-    const bytes = Buffer.from(challenge, 'base64url')
-    const head = bytes.subarray(0, nonceBytes + timeBytes)
-    const mac = this.#macOf(head, browser)
-    if (bytes.length !== head.length + mac.length || !timingSafeEqual(bytes.subarray(head.length), mac)) return false
-    if (this.#clock.now() >= head.readUIntBE(nonceBytes, timeBytes)) return false
-    const name = bytes.toString('base64url')
-    if (this.#used.has(name)) return false
-    this.#used.set(name, true)
-    return true
+  /** True if it was issued for this browser and has not expired. */
+  isFor(browser: string, challenge: string): boolean {
+    const { head, mac } = partsOf(challenge)
+    const expected = this.#macOf(head, browser)
+    return mac.length === expected.length && timingSafeEqual(mac, expected) && this.#clock.now() < expiryOf(head)
+  }
+
+  /** Uses up a challenge that `isFor` has found right. In the batch of what it allows; the guard `challenge` refuses that if it was used before. */
+  useUp(challenge: string): Statement[] {
+    const { head } = partsOf(challenge)
+    return [
+      { sql: 'delete from used_challenge where expires_at <= :now', params: { now: this.#clock.now() } },
+      {
+        sql: 'insert into used_challenge (id, expires_at) values (:id, :expiresAt) on conflict (id) do nothing',
+        params: { id: head.toString('base64url'), expiresAt: expiryOf(head) },
+        expect: 1,
+        guard: 'challenge',
+      },
+    ]
   }
 
   #macOf(head: Uint8Array, browser: string): Buffer {
     return createHmac('sha256', this.#key).update(head).update(browser).digest()
   }
 }
+
+function partsOf(challenge: string): { head: Buffer; mac: Buffer } {
+  const bytes = Buffer.from(challenge, 'base64url')
+  return { head: bytes.subarray(0, nonceBytes + timeBytes), mac: bytes.subarray(nonceBytes + timeBytes) }
+}
+
+/** Epoch, ms. */
+const expiryOf = (head: Buffer): number => head.readUIntBE(nonceBytes, timeBytes)

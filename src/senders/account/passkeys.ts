@@ -106,10 +106,10 @@ export class Passkeys {
   async register(userId: string, sessionId: string, { name, credential }: { name: string; credential: RegistrationResponseJSON }) {
     const { id: expectedRPID, origin: expectedOrigin } = this.#checkedParty()
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
-    const expectedChallenge = (challenge: string): boolean => this.#challenges.take(challenge, registrationBy(sessionId))
+    const shown = this.#shownBy(registrationBy(sessionId))
     const checked = await verifyRegistrationResponse({
       response: credential,
-      expectedChallenge,
+      expectedChallenge: shown.check,
       expectedOrigin,
       expectedRPID,
       requireUserVerification: true,
@@ -126,8 +126,9 @@ export class Passkeys {
       params: { sessionId, userId },
       expect: 1,
     }
-    const written = refusedAs(this.#services.db.write([inSession, passkeyRows.insert(passkey)]), UniqueError, alreadyKnown)
-    await refusedAs(written, ConflictError, sessionOver)
+    const batch = [inSession, ...this.#challenges.useUp(shown.challenge), passkeyRows.insert(passkey)]
+    const written = refusedAs(this.#services.db.write(batch), UniqueError, alreadyKnown)
+    await refusedAs(written, ConflictError, (cause) => (isUsedUp(cause) ? wrongPasskey(cause) : sessionOver(cause)))
     return passkey
   }
 
@@ -155,7 +156,9 @@ export class Passkeys {
     const passkey = await this.#find(credential.id)
     const user = passkey && this.#services.users.find(passkey.userId)
     if (!passkey || !user) throw wrongPasskey()
-    await this.#noteUse(passkey, await this.#checkedCounter(passkey, credential, { party, browser: client.browser }))
+    const shown = this.#shownBy(loginBy(client.browser))
+    const counter = await this.#checkedCounter(passkey, credential, { party, check: shown.check })
+    await this.#noteUse(passkey, { counter, challenge: shown.challenge })
     this.#attempts.giveBack(network)
     return user
   }
@@ -185,12 +188,12 @@ export class Passkeys {
   async #checkedCounter(
     { credentialId: id, publicKey, counter }: Passkey,
     response: AuthenticationResponseJSON,
-    { party, browser }: { party: RelyingParty; browser: string },
+    { party, check }: { party: RelyingParty; check(challenge: string): boolean },
   ): Promise<number> {
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
     const checked = await verifyAuthenticationResponse({
       response,
-      expectedChallenge: (challenge) => this.#challenges.take(challenge, loginBy(browser)),
+      expectedChallenge: check,
       expectedOrigin: party.origin,
       expectedRPID: party.id,
       credential: { id, publicKey: new Uint8Array(publicKey), counter },
@@ -200,13 +203,25 @@ export class Passkeys {
     return checked.authenticationInfo.newCounter
   }
 
-  async #noteUse({ id }: Passkey, counter: number): Promise<void> {
+  async #noteUse({ id }: Passkey, { counter, challenge }: { counter: number; challenge: string }): Promise<void> {
     const use = {
       sql: `update passkey set counter = :counter, last_used_at = :now where id = :id and (counter < :counter or counter = 0)`,
       params: { id, counter, now: this.#services.clock.now() },
       expect: 1,
     }
-    await refusedAs(this.#services.db.write([use]), ConflictError, wrongPasskey)
+    await refusedAs(this.#services.db.write([use, ...this.#challenges.useUp(challenge)]), ConflictError, wrongPasskey)
+  }
+
+  /** Checks the challenge in the answer of a browser, and remembers it. */
+  #shownBy(browser: string): { challenge: string; check(challenge: string): boolean } {
+    const shown = {
+      challenge: '',
+      check: (challenge: string): boolean => {
+        shown.challenge = challenge
+        return this.#challenges.isFor(browser, challenge)
+      },
+    }
+    return shown
   }
 
   #checkedParty(): RelyingParty {
@@ -224,6 +239,8 @@ const bytesOf = (challenge: string): Uint8Array<ArrayBuffer> => new Uint8Array(B
 const refused = (cause: unknown): never => {
   throw wrongPasskey(cause)
 }
+
+const isUsedUp = (cause: unknown): boolean => cause instanceof ConflictError && cause.guard === 'challenge'
 
 const wrongPasskey = (cause?: unknown): SternaError =>
   new SternaError('invalid_credentials', 'This passkey is not known here, or its answer is not valid. Try again.', { cause })

@@ -18,8 +18,6 @@ interface SetupServices extends Pick<BaseServices, 'db' | 'clock'> {
  */
 export class SetupLink {
   readonly #services: SetupServices
-  /** Of the current token; the stored one guards against two people using it at once. */
-  #digest: string | null = null
 
   constructor(services: SetupServices) {
     this.#services = services
@@ -34,21 +32,20 @@ export class SetupLink {
   async renew(): Promise<string | null> {
     if (this.hasOwner) return null
     const token = randomToken()
-    const digest = digestOf(token)
     await this.#services.db.write([
       {
         sql: `insert into setup_link (name, digest, created_at) values ('first owner', :digest, :now)
               on conflict (name) do update set digest = excluded.digest, created_at = excluded.created_at`,
-        params: { digest, now: this.#services.clock.now() },
+        params: { digest: digestOf(token), now: this.#services.clock.now() },
       },
     ])
-    this.#digest = digest
     return token
   }
 
   /** @throws SternaError `not_found` unless this is the current link */
-  check(token: string): void {
-    if (this.#digest !== digestOf(token) || this.hasOwner) throw linkOver()
+  async check(token: string): Promise<void> {
+    const [current] = await this.#services.db.read<{ digest: string }>("select digest from setup_link where name = 'first owner'")
+    if (current?.digest !== digestOf(token) || this.hasOwner) throw linkOver()
   }
 
   /**
@@ -56,7 +53,7 @@ export class SetupLink {
    * @throws SternaError `not_found`, `validation_error`, `user_exists`
    */
   async use(token: string, { email, password }: { email: string; password: string }): Promise<StoredUser> {
-    this.check(token)
+    await this.check(token)
     const { accounts, users } = this.#services
     const [account] = accounts.list()
     if (!account) throw new SternaError('invalid_state', 'There is no account yet. Create one with: sterna account create NAME')

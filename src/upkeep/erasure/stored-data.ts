@@ -154,6 +154,7 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id user_id credential_id public_key counter transports created_at last_used_at',
   },
   setup_link: { about: 'the one-time link for the first user, as a digest', kept: 'until it is used', none: 'name digest created_at' },
+  used_challenge: { about: 'challenges for passkeys that were answered', kept: 'until they expire', none: 'id expires_at' },
   user_session: { about: 'logins', kept: '30 days', users: 'address user_agent', none: 'id user_id digest created_at last_seen_at' },
   audit: {
     about: 'who changed what',

@@ -17,13 +17,13 @@ export interface Clock {
 /** Checks the clock this often, because `setTimeout` does not notice when it is set forward. */
 const maxTimeoutMs = 60_000
 
-/** The computer's clock. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  steady: () => performance.now(),
+/** A clock with timers of this process. */
+export const clockFrom = ({ now, steady }: Pick<Clock, 'now' | 'steady'>): Clock => ({
+  now,
+  steady,
   at(at, fire) {
-    const end = performance.now() + at - Date.now()
-    const leftMs = (): number => Math.min(at - Date.now(), end - performance.now())
+    const end = steady() + at - now()
+    const leftMs = (): number => Math.min(at - now(), end - steady())
     let timer: NodeJS.Timeout
     const wait = (): void => {
       // Timers may fire a millisecond early.
@@ -32,4 +32,7 @@ export const systemClock: Clock = {
     wait()
     return () => clearTimeout(timer)
   },
-}
+})
+
+/** The computer's clock. */
+export const systemClock: Clock = clockFrom({ now: () => Date.now(), steady: () => performance.now() })

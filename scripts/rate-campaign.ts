@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startFakeDns } from '../test/support/fake-dns.ts'
+import { rowsIn } from './campaign/database-rows.ts'
 import { clockMoved, maxInOneMinute, RateClient, wrongRemaining, type RateEntry } from './campaign/rate-ledger.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
@@ -87,20 +88,9 @@ const [kept] = await Promise.all([keepToRetryAfter(), goOnBeside(), restart(), .
 const load = [...busy.entries]
 const accepted = load.filter(({ status }) => status === 200).length
 const refused = load.filter(({ status }) => status === 429).length
-/** What there is of it, read page by page, waiting where told to. */
-let stored = 0
-for (let after = '', more = true; more;) {
-  const { status, body, resetSeconds } = await busy.send('GET', `/api/emails?limit=100${after}`)
-  if (status === 429) {
-    await pause(resetSeconds * 1000)
-    continue
-  }
-  const page = JSON.parse(body) as { data: { id: string }[]; has_more: boolean }
-  stored += page.data.length
-  more = page.has_more
-  after = `&after=${page.data.at(-1)?.id}`
-}
 await server.end('SIGTERM')
+/** What there is of it. */
+const stored = rowsIn(directory)("select 1 from message join account on account.id = message.account_id where account.name = 'busy'").length
 for (const client of [busy, other, patient]) client.close()
 dns.close()
 rmSync(directory, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultsShown, keepScreenshot, visitDashboard } from '../support/dashboard-visit.ts'
+import { faultsShown, keepScreenshot, openPage, visitDashboard } from '../support/dashboard-visit.ts'
 
 test('pages hold long words, large text, a narrow phone, forced colours and no motion', { timeout: 300_000 }, async () => {
   const { relay, tab } = await visitDashboard()
@@ -22,9 +22,7 @@ test('pages hold long words, large text, a narrow phone, forced colours and no m
   for (const path of [...important, ...others, ...built]) {
     await tab.setViewportSize({ width: 1280, height: 900 })
     await tab.emulateMedia({ colorScheme: 'light' })
-    await tab.goto(relay.baseUrl + path)
-    await tab.getByRole('heading', { level: 1 }).waitFor()
-    await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
+    await openPage(tab, relay.baseUrl + path)
     const name = path.split('/')[1] || 'overview'
     const note = (look: string, found: string[]): void => void faults.push(...found.map((fault) => `${path} ${look}: ${fault}`))
     note('1280', await faultsShown(tab))

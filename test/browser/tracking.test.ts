@@ -51,9 +51,13 @@ test('one of three readers opens the mail and follows a link', async () => {
   const body = (await simpleParser(mail)).html || ''
   const mailbox = await serve(() => body)
   const browser = await openBrowser()
-  // Chromium says that nobody sits before it; this one stands for somebody.
-  const userAgent = `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${browser.version().split('.')[0]}.0.0.0 Safari/537.36`
-  const context = await browser.newContext({ userAgent, locale: 'en-GB' })
+  // Chromium says in two fields that nobody sits before it; this one stands for somebody.
+  const version = browser.version().split('.')[0]
+  const context = await browser.newContext({
+    userAgent: `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${version}.0.0.0 Safari/537.36`,
+    extraHTTPHeaders: { 'sec-ch-ua': `"Not:A-Brand";v="8", "Chromium";v="${version}"` },
+    locale: 'en-GB',
+  })
   const tab = await context.newPage()
   await tab.goto(mailbox)
   const reader = async (): Promise<any> => {

@@ -1,7 +1,7 @@
 import { chromium, type Browser } from 'playwright-core'
 import { onFileFinished } from './file-finished.ts'
 
-/** Debian's Chromium; it asks nobody outside for anything. */
+/** It asks nobody outside for anything. */
 const args = [
   '--no-sandbox',
   '--disable-gpu',
@@ -12,12 +12,15 @@ const args = [
   '--disable-sync',
 ]
 
+/** Debian's Chromium without a window, of which each context would otherwise draw the bars with a process of its own. */
+const executablePath = '/usr/bin/chromium-headless-shell'
+
 let shared: Promise<Browser> | undefined
 
 /** The browser of the file. What a test opens in it, it closes itself. */
 export function openBrowser(): Promise<Browser> {
   if (shared) return shared
-  const launched = chromium.launch({ executablePath: '/usr/bin/chromium', args })
+  const launched = chromium.launch({ executablePath, args })
   onFileFinished(async () => {
     shared = undefined
     await (await launched).close()

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { picture, startClientRelay, trackedIn, type ClientRelay } from '../support/client-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -75,17 +75,43 @@ const programs: Record<ApiClient['program'], string[]> = {
   'npm.mjs': [process.execPath],
 }
 
+/** A program that answers each line it is given with a line; to start one takes longer than what it does. */
+interface Running {
+  ask(line: string): Promise<string>
+}
+
+const running = new Map<ApiClient['program'], Running>()
+
+function start(program: ApiClient['program']): Running {
+  const [command = '', ...words] = [...programs[program], new URL(`api-clients/${program}`, import.meta.url).pathname]
+  const child = spawn(command, words, { env: system, stdio: ['pipe', 'pipe', 'pipe'] })
+  let complaints = ''
+  child.stderr.on('data', (part: Buffer) => (complaints += part.toString()))
+  // What it says of a line it cannot be given stands in its complaints.
+  child.stdin.on('error', () => {})
+  const answers = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  ends.push(async () => {
+    child.stdin.end()
+    await ended
+  })
+  return {
+    async ask(line) {
+      child.stdin.write(`${line}\n`)
+      const { value, done } = await answers.next()
+      if (!done) return value
+      await ended
+      running.delete(program)
+      throw new Error(`${program} did not answer: ${complaints}`)
+    },
+  }
+}
+
 async function sendWith({ program, service, path, onlyHttps }: ApiClient, email: ClientEmail, key = relay.token): Promise<ClientAnswer> {
   const url = onlyHttps ? `localhost:${relay.relay.addresses.http[1]?.port}${path}` : `${relay.baseUrl}${path}`
-  const [command = '', ...words] = [...programs[program], new URL(`api-clients/${program}`, import.meta.url).pathname]
-  const child = spawn(command, words, { env: { ...system, RESEND_BASE_URL: url }, stdio: ['pipe', 'pipe', 'pipe'] })
-  child.stdin.end(JSON.stringify({ service, key, url, email }))
-  const [answered, complaints] = await Promise.all([text(child.stdout), text(child.stderr)])
-  try {
-    return JSON.parse(answered) as ClientAnswer
-  } catch {
-    throw new Error(`${program} did not answer: ${answered}${complaints}`)
-  }
+  const asked = running.get(program) ?? start(program)
+  running.set(program, asked)
+  return JSON.parse(await asked.ask(JSON.stringify({ service, key, url, email }))) as ClientAnswer
 }
 
 /** Recipients that no other test writes to. */

@@ -68,7 +68,8 @@ export function admissionOf(submission: Submission, domain: SigningDomain | null
 
 export function draftEmail(admission: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): DraftedEmail {
   const recipients = recipientsOf(admission, isSuppressed, giveUpAfterMs)
-  return { ...admission, recipients, waiting: recipients.filter(isWaiting), accepted: acceptedOf(admission, recipients) }
+  const { submission, message } = admission
+  return { submission, message, recipients, waiting: recipients.filter(isWaiting), accepted: acceptedOf(admission, recipients) }
 }
 
 /** The envelope's recipients, each once, as the first spelling has it. */

@@ -50,6 +50,7 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
     const now = apiKeys.current(key)
     return 'refused' in now ? badKey : sendingRefusal(now)
   }
+  const receiving = { ...services, mayStillSend }
   return {
     access: {
       login(password, client) {
@@ -75,7 +76,7 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
       metrics.rateLimits.smtp_messages.add()
       return tooFast
     },
-    take: (transaction, content) => receiveMessage(transaction, content, { ...services, mayStillSend }, options),
+    take: (transaction, content) => receiveMessage(transaction, content, receiving, options),
   }
 }
 

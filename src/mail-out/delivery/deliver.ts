@@ -148,7 +148,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
       continue
     }
     draft ??= draftFor(recipient.id, services)
-    const verdict = await attemptHost(each, recipient, { ...transferring, lease, draft })
+    const verdict = await attemptHost(each, recipient, transferring, { lease, draft })
     if (typeof verdict === 'string') {
       if (outcomes.size === 0) return { recipientId: recipient.id, postponed: true }
       break
@@ -190,7 +190,8 @@ function backoffOfAll(hosts: RouteHost[], { health }: DeliverServices): HostBack
 async function attemptHost(
   { host, policy, because }: Try,
   recipient: DeliveryRecipient,
-  { job, services, message, failed, use, lease, draft }: Transferring & { lease: Lease; draft: Draft },
+  { job, services, message, failed, use }: Transferring,
+  { lease, draft }: { lease: Lease; draft: Draft },
 ): Promise<HostOutcome | 'out of sockets' | 'no room' | 'not ours'> {
   let connection = lease.connection
   draft.host = host

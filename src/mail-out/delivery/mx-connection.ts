@@ -217,7 +217,7 @@ export class MxConnection {
         return { ...deferral('other', this.#where('the host answered before the end of the message'), false), sent: true }
     }
     this.#isMidTransaction = false
-    return { ...this.#verdict('dot', heard), sent: true }
+    return Object.assign(this.#verdict('dot', heard), { sent: true })
   }
 
   async #blocks({ body: given }: OutgoingMessage): Promise<ReturnType<typeof encodeData> | HostOutcome | null> {

@@ -191,6 +191,18 @@ function keptFields(fields: readonly HeaderField[], read: ReadMailboxes): (Heade
   return kept
 }
 
+/** The name of the first field that may be there only once, but is there before. */
+function firstRepeated(fields: readonly HeaderField[]): string | undefined {
+  const seen = new Set<string>()
+  for (const { key } of fields) {
+    const name = single.get(key)
+    if (name === undefined) continue
+    if (seen.has(key)) return name
+    seen.add(key)
+  }
+  return undefined
+}
+
 /**
  * Completes the header of a submitted message (RFC 6409 section 8): adds Received, and Date and Message-ID if they are
  * missing; removes Bcc, Return-Path and the option fields, and returns what the option fields say.
@@ -202,8 +214,8 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const block = parseHeaderBlock(bytes)
   if (!block.ok) return block
   const { fields, bodyOffset } = block
-  const second = fields.find((field) => single.has(field.key) && field !== fieldNamed(fields, field.key))
-  if (second) return { ok: false, fault: `The header has more than one ${single.get(second.key)} field.` }
+  const repeated = firstRepeated(fields)
+  if (repeated !== undefined) return { ok: false, fault: `The header has more than one ${repeated} field.` }
   const read = mailboxReader()
   const authors = authorsOf(fields, read)
   if ('fault' in authors) return { ok: false, fault: authors.fault }

@@ -6,11 +6,14 @@ const read = (...chunks: (string | Buffer)[]): unknown[] => {
   const reader = new ReplyReader()
   const taken: unknown[] = []
   for (const chunk of chunks) {
-    reader.push(Buffer.from(chunk))
+    const bytes = Buffer.from(chunk)
+    reader.push(bytes)
     for (let reply = reader.take(); reply; reply = reader.take()) {
       taken.push(reply)
       if ('fault' in reply) return taken
     }
+    // The next chunk comes in the same memory.
+    bytes.fill('x')
   }
   return taken
 }

@@ -27,6 +27,7 @@ type IdPrefix =
   | 'hit'
   | 'node'
   | 'tik'
+  | 'prv'
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

@@ -69,7 +69,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const all = { ...services, ...send, messageParser: fileMessageParser(), linkVisitor, resend: intake.resend, waitingMail }
     return [
       ...emailOperations(all as unknown as Parameters<typeof emailOperations>[0]),
-      ...previewOperations({ ...all, previews: new Previews(clock) }),
+      ...previewOperations({ ...all, previews: new Previews(services) }),
       ...templateOperations(all),
     ]
   }

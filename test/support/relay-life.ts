@@ -1,3 +1,4 @@
+import { Previews } from '../../src/api/resource/previews.ts'
 import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/clients/command/command-line.ts'
 import { emailStatuses } from '../../src/mail/message/email-status.ts'
@@ -490,8 +491,13 @@ async function growOld(relay: TestRelay): Promise<void> {
   await sessions.begin(ann, { address: '192.0.2.1', userAgent: 'test' })
   await sessions.list(ann.id)
   await sessions.find('a secret that no session has')
+  const previews = new Previews(running.services)
+  const { token } = await previews.add(ann.id, { html: Buffer.from('<p>Hello</p>'), pictures: false })
+  await previews.take(token)
+  await previews.add(ann.id, { html: Buffer.from('<p>Hello</p>'), pictures: false })
   clock.advance(10 * day)
   await sessions.sweep()
+  await previews.sweep()
   await isQuiet(relay)
   const email = { from: 'app@sender.example', to: 'ann@rcpt.example', subject: 'Again', html: '<p>once more</p>' }
   const { body } = await relay.call('POST', '/api/send', email, { 'idempotency-key': 'same' })

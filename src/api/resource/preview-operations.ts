@@ -45,7 +45,7 @@ const at = operationsAt({ path: '', tag: 'Emails', permission: { read: null, cha
 export const previewOperations = (services: Services): Operation[] => [
   at.post('previews.create', '/api/previews', 'Prepare HTML to be looked at', {
     description:
-      `For an \`<iframe sandbox="">\` on a page of this server. Previews are kept in memory: at most 20 for each user or key and ${mebibytes} MiB ` +
+      `For an \`<iframe sandbox="">\` on a page of this server. Previews are kept for a minute: at most 20 for each user or key and ${mebibytes} MiB ` +
       'each; the oldest make room for new ones.',
     idempotency: 'none',
 
@@ -56,7 +56,7 @@ export const previewOperations = (services: Services): Operation[] => [
     handle: async ({ caller, body: { html, email_id: id, pictures } }) => {
       const { accountId, actor } = caller
       const bytes = typeof id === 'string' ? await htmlOf(caller, id, services) : Buffer.from(html ?? '')
-      const { token, expiresAt } = services.previews.add(actor.id ?? accountId, { html: bytes, pictures: pictures === true })
+      const { token, expiresAt } = await services.previews.add(actor.id ?? accountId, { html: bytes, pictures: pictures === true })
       return { object: 'preview' as const, url: `/preview/${token}`, expires_at: isoTime(expiresAt) }
     },
   }),
@@ -65,9 +65,9 @@ export const previewOperations = (services: Services): Operation[] => [
     headers: ['host'],
     answer: ['The HTML.', 'text/html'],
     refuses: ['not_found'],
-    handle: (call) => {
+    handle: async (call) => {
       const isOurs = isOwnHost(call.headers.host ?? '', services.baseUrl)
-      const preview = isOurs ? services.previews.take(call.params.token) : undefined
+      const preview = isOurs ? await services.previews.take(call.params.token) : undefined
       if (!preview) throw new SternaError('not_found', 'This preview was fetched already, or its minute is over: make another.')
       setPolicy(call.reply, preview)
       return new RawAnswer(Buffer.from(preview.html), { type: 'text/html; charset=utf-8' })

@@ -43,7 +43,7 @@ export function startJobs(services: Services & ListenerTools, stops: Stop[]): Sc
       { name: 'keys of TLS tickets', cron, run: () => certificates.tickets.look() },
       { name: 'certificates from the authority', cron, run: async () => certificates.acme?.look() },
       { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
-      { name: 'old previews', cron, run: async () => previews.sweep() },
+      { name: 'old previews', cron, run: () => previews.sweep() },
       ...(config.backup.schedule === null ? [] : [{ name: 'backup', cron: config.backup.schedule, run: () => backups.runScheduled() }]),
       { name: 'overdue backup', cron, run: () => backups.look() },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },

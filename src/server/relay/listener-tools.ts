@@ -29,5 +29,5 @@ export async function startTools(core: Core, stops: Stop[]) {
     () => linkVisitor.close(),
     () => refusedLogins.tell(),
   )
-  return { messageParser, composer, previews: new Previews(core.clock), linkVisitor, rateLimit, refusedLogins }
+  return { messageParser, composer, previews: new Previews(core), linkVisitor, rateLimit, refusedLogins }
 }

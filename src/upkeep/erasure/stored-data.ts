@@ -154,6 +154,11 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id user_id credential_id public_key counter transports created_at last_used_at',
   },
   setup_link: { about: 'the one-time link for the first user, as a digest', kept: 'until it is used', none: 'name digest created_at' },
+  preview: {
+    about: 'HTML to be looked at, sealed with a key that only its link has',
+    kept: 'a minute',
+    none: 'id digest holder_id size pictures expires_at html',
+  },
   used_challenge: { about: 'challenges for passkeys that were answered', kept: 'until they expire', none: 'id expires_at' },
   user_session: { about: 'logins', kept: '30 days', users: 'address user_agent', none: 'id user_id digest created_at last_seen_at' },
   audit: {

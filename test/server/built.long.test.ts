@@ -22,11 +22,14 @@ beforeAll(() => {
   for (const name of ['bin', 'config', 'package.json', 'scripts', 'src'])
     cpSync(join(root, name), join(checkout, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
-  buildIfChanged()
 })
 afterAll(remove)
 
+test('a server that was not built runs from its sources, with its threads and child processes', () =>
+  useParts(testDirectory(), [process.execPath, program]))
+
 test('a server that was built finds its files, and the scripts of its threads and child processes, also after later builds', () => {
+  buildIfChanged()
   const buildAgain = (): void => [1, 2].forEach(() => run('scripts/build.ts', '--server'))
   return useParts(testDirectory(), [process.execPath, program], { meanwhile: buildAgain })
 })

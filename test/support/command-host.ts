@@ -1,4 +1,6 @@
-import { main } from '../../src/server/main.ts'
+// As `bin/sterna.js` does: from what was built, or else from the sources.
+const { load } = await import(new URL('../../bin/built.js', import.meta.url).href)
+const { main } = await load('src/server/main.ts')
 
 // Runs each command line it is sent as a process of its own would, in one for all: see run-commands.ts. A NUL ends what it writes.
 

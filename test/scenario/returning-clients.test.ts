@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { createConnection, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { cases } from '../support/cases.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 /** As many as one address may have. */
 const seats = 20
-const rounds = 10
+const rounds = Math.max(3, cases(10))
 const hello = 'From: me@sender.example\r\nSubject: hello\r\n\r\nhello\r\n'
 let relay: TestRelay
 

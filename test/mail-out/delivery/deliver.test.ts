@@ -258,16 +258,17 @@ describe('what a host may do at each phase', () => {
     expect((attempt.outcome as { reason: string }).reason).toMatch(/time-out/)
   })
 
-  it.each<[MxAction, boolean | undefined]>([
-    ['raw:250-first\r\n', true],
-    ['raw:\r\n', undefined],
+  it.each<[MxAction, boolean | undefined, number?]>([
+    // What was sent must have come by then.
+    ['raw:250-first\r\n', true, 2_000],
+    ['raw:\r\n', undefined, 100],
     ['354 go on', true],
     [{ reply: 'taken', end: 'close' }, true],
     [{ reply: '250-first', end: 'close' }, true],
     [{ reply: '', end: 'reset' }, undefined],
-  ])('%j to the message is an answer that is none, unless it is silence: %s', async (action, isUnclear) => {
+  ])('%j to the message is an answer that is none, unless it is silence: %s', async (action, isUnclear, dot = 60_000) => {
     const mx = await testMx({ on: { dot: () => action } })
-    const { outcome } = await testDelivery([mx], { timeouts: { dot: 100, afterthought: 40 } }).attempt()
+    const { outcome } = await testDelivery([mx], { timeouts: { dot, afterthought: 40 } }).attempt()
     expect(outcome).toMatchObject({ type: 'deferred', reply: null })
     expect([(outcome as Deferred).isUnclear, (outcome as Deferred).reason.startsWith('4.5.0 ')]).toEqual([isUnclear, isUnclear === true])
   })

@@ -2,13 +2,19 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { IdempotencyKeys } from '../../src/mail-in/submission/idempotency-keys.ts'
 import { Uploads } from '../../src/mail-in/submission/upload.ts'
 import { claimReturnedMail } from '../../src/mail-back/feedback/returned-mail-store.ts'
-import { claimDue, claimExpired, moveRecipient } from '../../src/mail-out/queue/queue-store.ts'
+import { claimDue, claimExpired, holdSuspended, moveRecipient } from '../../src/mail-out/queue/queue-store.ts'
 import type { Move } from '../../src/mail-out/queue/recipient-state.ts'
 import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhook-delivery-store.ts'
 import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
 import { insertTemplate, type Template } from '../../src/mail/template/template-store.ts'
 import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast } from '../../src/senders/account/user-changes.ts'
-import { secretsFrom } from '../../src/senders/account/key-file.ts'
+import { fingerprintOf, secretsFrom } from '../../src/senders/account/key-file.ts'
+import { knownFingerprint, noteFingerprint, sealAnew } from '../../src/senders/account/sealed-secrets.ts'
+import { HitRecorder } from '../../src/readers/engagement/hit-recorder.ts'
+import type { HitMessage } from '../../src/readers/tracking/hit.ts'
+import type { DomainReport } from '../../src/mail-back/domain-report/domain-report.ts'
+import { insertDomainReport } from '../../src/mail-back/domain-report/domain-report-store.ts'
+import { newId } from '../../src/platform/id.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
 import { createLog, silentLog } from '../../src/platform/log.ts'
@@ -284,6 +290,82 @@ describe.each([
     await nodes.b.sendingDomains.add(id, 'fourth.example')
   })
 
+  test('two at once do not exceed the limits of erasures under way, and of reports on a domain in a day', async () => {
+    const { a, b, atOnce } = await open()
+    const erasuresOf = async (db: Database, owner: string) => {
+      const erasures = new Erasures(
+        { ...(await testCore({ over: db, now })), owner, upkeep: { overwriteAll: async () => {} } },
+        { isAlone: false },
+      )
+      erasures.stop()
+      return erasures
+    }
+    await insertAccount(a)
+    const nodes = { a: await erasuresOf(a, 'node_a'), b: await erasuresOf(b, 'node_b') }
+    const begin = (erasures: Erasures) => () =>
+      erasures.begin({ address: 'ann@x.example', localPart: 'ann', domain: 'x.example' }, { accountId: 'acc_1', sandboxOnly: false })
+    for (let count = 1; count < 100; count++) await begin(nodes.a)()
+    expect(await atOnce(begin(nodes.a), begin(nodes.b))).toMatchObject([
+      { status: 'fulfilled' },
+      { reason: { code: 'rate_limit_exceeded' } },
+    ])
+
+    const store = (reportId: string) => (db: Database) =>
+      db.write(insertDomainReport(domainReport(reportId), { ...arrival, id: newId('drp', now) }, ours))
+    await store('r_0')(a)
+    await a.write([{ sql: 'update domain_report set row_count = 4985', expect: 1 }])
+    expect(await atOnce(store('r_1'), store('r_2'))).toMatchObject([{ status: 'fulfilled' }, { reason: expect.any(ConflictError) }])
+  })
+
+  test('mail of a suspended account is not held while another node resumes the account', async () => {
+    const { a, b, atOnce } = await open()
+    await insertAccount(a, 'suspended')
+    await insertQueued(a, now)
+    const [id = ''] = await idsOf(a, 'recipient')
+    await b.write([{ sql: `update recipient set owner = 'node_b'`, expect: 1 }])
+    const { accounts } = await testCore({ over: a, now })
+    const [resumed, held] = await atOnce(
+      () => accounts.change('acc_1', { status: 'active' }),
+      (db) => db.write([holdSuspended(id, 'node_b', { accountId: 'acc_1', dueAt: now + minute, reason: 'suspended' })]),
+    )
+    expect([resumed, held]).toMatchObject([{ status: 'fulfilled' }, { reason: expect.any(ConflictError) }])
+  })
+
+  test('a secret that is changed while all are sealed with a new key stays changed', async () => {
+    const { a, atOnce } = await open()
+    const core = await testCore({ over: a, now })
+    const { id } = await core.accounts.create('one', 'free')
+    const [old, newer] = [Buffer.alloc(32), Buffer.alloc(32, 1)]
+    const list = webhookList({ ...core, secrets: secretsFrom(old, newer) })
+    const hook = await list.create({ accountId: id, sandbox: false }, { url: 'https://app.example/hook' })
+    await a.write([noteFingerprint(fingerprintOf(secretsFrom(old)))])
+    const both = secretsFrom(newer, old)
+    const [rotated] = await atOnce(
+      () => list.rotateSecret(hook, hook.id, { overlapMs: minute, force: false }),
+      (db) => sealAnew(db, both),
+    )
+    const [row] = await a.read<Row & { secret: Uint8Array }>('select secret from webhook')
+    expect(Buffer.from(both.open(row!.secret, `webhook ${hook.id}`)).toString()).toBe(value(rotated).secret)
+    expect(await knownFingerprint(a)).toBe(fingerprintOf(both))
+  })
+
+  test('two opens that two nodes record at once both count', async () => {
+    const { a, atOnce } = await open()
+    await insertAccount(a)
+    await insertQueued(a, now)
+    await a.write([{ sql: `update message set tracking = 'opens,clicks'`, expect: 1 }])
+    const [recipientId = ''] = await idsOf(a, 'recipient')
+    const judge = ({ hits }: HitMessage) => hits.map(() => ({ bot: false, reason: null, confidence: 0 }))
+    const seen = (at: number) => async (db: Database) => {
+      const services = { db, clock: settableClock(now), log: silentLog, judge }
+      const recorder = new HitRecorder(services, { settleMs: minute, addresses: 'none', scheme: 'https' })
+      recorder.record({ recipientId, what: 'open', method: 'GET', headers: {}, ip: '192.0.2.1', link: null, links: 0, at })
+      await recorder.stop()
+    }
+    await changed(atOnce(seen(now), seen(now + 1)))
+    expect(await a.read('select open_count, opened_at from recipient')).toEqual([{ open_count: 2, opened_at: now }])
+  })
+
   test('one node neither ends a session that is used at another, nor sets back when a key was last used', async () => {
     const { a, b } = await open()
     const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
@@ -470,6 +552,24 @@ const node = (name: string): Statement => ({ sql: 'insert into node (name, start
 const freeRecipients = (node: string): Statement => ({ sql: 'update recipient set owner = null where owner = :node', params: { node } })
 
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
+
+const ours = { signatures: new Set<string>(), accountId: 'acc_1' }
+
+const arrival = { reversePath: null, remoteAddress: '192.0.2.1', receivedAt: now }
+
+const domainReport = (reportId: string): DomainReport => ({
+  kind: 'tls',
+  reporter: 'receiver',
+  contact: null,
+  reportId,
+  domain: 'example.com',
+  beginAt: now,
+  endAt: now,
+  sessions: 1,
+  failures: 0,
+  rows: [],
+  rowsLeftOut: 0,
+})
 
 const uploaded = (id: string, owner: string | null): Statement => ({
   sql: 'insert into upload (message_id, owner) values (:id, :owner)',

@@ -22,16 +22,21 @@ export interface ReportArrival {
 
 /**
  * Stores a report. The batch fails if the report is already stored, or the domain's daily limit is reached: see `standingOf`.
- * @param ourSignatures `domain selector` of each of our keys
+ * @param ours.signatures `domain selector` of each of our keys
+ * @param ours.accountId the account that counts: of several with the domain, always the same
  */
-export function insertDomainReport(report: DomainReport, arrival: ReportArrival, ourSignatures: ReadonlySet<string>): Statement[] {
+export function insertDomainReport(
+  report: DomainReport,
+  arrival: ReportArrival,
+  ours: { signatures: ReadonlySet<string>; accountId: string },
+): Statement[] {
   const rows =
     report.kind === 'dmarc'
       ? report.rows.map((row, place) =>
-          insertDmarcRow(arrival.id, place, { ...row, isSignedHere: row.signatures.some((signature) => ourSignatures.has(signature)) }),
+          insertDmarcRow(arrival.id, place, { ...row, isSignedHere: row.signatures.some((signature) => ours.signatures.has(signature)) }),
         )
       : report.rows.map((row, place) => insertTlsRow(arrival.id, place, row))
-  return [insertMetadata(report, arrival), ...rows]
+  return [{ ...insertMetadata(report, arrival), locks: ours.accountId }, ...rows]
 }
 
 const insertMetadata = (report: DomainReport, { id, reversePath, remoteAddress, receivedAt }: ReportArrival): Statement => ({

@@ -38,7 +38,9 @@ export async function keepDomainReports(
       continue
     }
     const id = newId('drp', arrival.receivedAt)
-    kept.push({ fate: 'stored', statements: insertDomainReport(report, { ...arrival, id }, signaturesOf(owners)) })
+    const [accountId = ''] = owners.map((domain) => domain.accountId).toSorted()
+    const ours = { signatures: signaturesOf(owners), accountId }
+    kept.push({ fate: 'stored', statements: insertDomainReport(report, { ...arrival, id }, ours) })
     ahead.push(report)
   }
   return kept

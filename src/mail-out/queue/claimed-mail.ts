@@ -76,7 +76,7 @@ export class ClaimedMail {
         Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
         await dispatch.giveUp(message, recipient)
       } else if (recipient.suppressed || isOver({ dueAt, expiresAt }, message.neverLate, now)) await dispatch.giveUp(message, recipient)
-      else if (isHeld && recipient.attempts === 0) await dispatch.holdSuspended(recipient, expiresAt)
+      else if (isHeld && recipient.attempts === 0) await dispatch.holdSuspended(message, recipient, expiresAt)
       else open.push(recipient)
     }
     return open

@@ -243,10 +243,10 @@ export class Dispatch {
   }
 
   /** Puts back scheduled mail of a suspended account, until the account is active again or the mail expires. */
-  async holdSuspended(recipient: QueuedRecipient, expiresAt: number): Promise<void> {
+  async holdSuspended({ accountId }: QueuedMessage, recipient: QueuedRecipient, expiresAt: number): Promise<void> {
     const dueAt = Math.min(this.#services.clock.now() + heldMs, expiresAt)
     const { claims } = this.#services
-    const held = await claims.settle([holdSuspended(recipient.id, claims.owner, { dueAt, reason: suspendedReason })])
+    const held = await claims.settle([holdSuspended(recipient.id, claims.owner, { accountId, dueAt, reason: suspendedReason })])
     if (held === false) return this.postpone(recipient)
     this.#services.onSettled(recipient, dueAt, false)
   }

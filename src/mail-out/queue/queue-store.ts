@@ -184,12 +184,17 @@ export const postponeUnread = (id: string, owner: string, dueAt: number): Statem
 })
 
 /** Puts scheduled mail of a suspended account back untried; conflicts if the account is no longer suspended. */
-export const holdSuspended = (id: string, owner: string, { dueAt, reason }: { dueAt: number; reason: string }): Statement => ({
+export const holdSuspended = (
+  id: string,
+  owner: string,
+  { accountId, dueAt, reason }: { accountId: string; dueAt: number; reason: string },
+): Statement => ({
   sql: `update recipient set owner = null, state = 'scheduled', due_at = :dueAt, last_response = :reason
          where id = :id and owner = :owner
            and exists (select 1 from account where id = recipient.account_id and status = 'suspended')`,
   params: { id, owner, dueAt, reason },
   expect: 1,
+  locks: accountId,
 })
 
 /** What is stored about the reply or failure that decided a recipient's state. */

@@ -9,6 +9,7 @@ import type { Hit, HitMessage, HitJudgement } from '../tracking/hit.ts'
 import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
 import {
   insertHit,
+  lockRecipient,
   readSubjects,
   readUnsettled,
   recordRejudged,
@@ -135,7 +136,8 @@ export class HitRecorder {
     const subjects = await readSubjects(this.#services.db, [...byRecipient.keys()])
     const steps: Step[] = []
     let turnStartedAt = performance.now()
-    for (const [recipientId, came] of byRecipient) {
+    // In one order everywhere, so that no two processes wait for each other's recipients.
+    for (const [recipientId, came] of [...byRecipient].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
       const subject = subjects.get(recipientId)
       if (!subject || isErasedAddress(subject.to)) continue
       steps.push(this.#stepOf(subject, came))
@@ -169,9 +171,8 @@ export class HitRecorder {
       ...changed.map(({ stored }) => updateVerdict(stored.id, stored.verdict)),
       ...changed.flatMap(({ hit, stored }) => (hit.eventId === null ? [] : [recordRejudged(subject, stored, hit.eventId, now)])),
     ]
-    if (statements.length > 0) statements.push(recount(subject))
     return {
-      statements,
+      statements: statements.length === 0 ? [] : [lockRecipient(subject), ...statements, recount(subject)],
       remember: () => {
         for (const { hit, stored } of changed) hit.stored = stored
         for (const hit of added) this.#recent.add(hit)

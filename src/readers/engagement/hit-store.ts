@@ -86,6 +86,16 @@ export const updateVerdict = (id: string, verdict: HitJudgement): Statement => (
   params: { id, ...verdictParams(verdict) },
 })
 
+/**
+ * Has others who write hits of the recipient wait until this batch is written, so that `recount` sees theirs and they see ours. Must come
+ * first. Fails (`expect`) if the recipient was erased or removed.
+ */
+export const lockRecipient = ({ recipientId, to }: HitSubject): Statement => ({
+  sql: 'update recipient set open_count = open_count where id = :recipientId and forward_path = :to',
+  params: { recipientId, to },
+  expect: 1,
+})
+
 /** Recounts opens and clicks by people from all stored hits. Fails (`expect`) if the recipient was erased or removed meanwhile. */
 export const recount = ({ recipientId, to }: HitSubject): Statement => ({
   sql: `update recipient

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../../platform/store/database.ts'
+import { unlessConflict, type Database, type Statement } from '../../platform/store/database.ts'
 import { fingerprintOf, type Secrets } from './key-file.ts'
 
 /** A row with its sealed secret. */
@@ -37,29 +37,47 @@ export const noteFingerprint = (fingerprint: string): Statement => ({
 
 /**
  * Seals all stored secrets with the newest key, and notes that the database belongs to it: in one step, so whatever interrupts it, the
- * database belongs to the key that its secrets are sealed with. What no key opens stays as it is.
+ * database belongs to the key that its secrets are sealed with. What no key opens stays as it is. If somebody else changes a secret
+ * meanwhile, all are read again.
  */
 export async function sealAnew(db: Pick<Database, 'read' | 'write'>, secrets: Secrets): Promise<void> {
-  const batch: Statement[] = [
-    { sql: 'update secret_key set fingerprint = :fingerprint', params: { fingerprint: fingerprintOf(secrets) }, expect: 1 },
-  ]
+  while ((await unlessConflict(db.write(await sealingAnew(db, secrets)))) === false);
+}
+
+async function sealingAnew(db: Pick<Database, 'read'>, secrets: Secrets): Promise<Statement[]> {
+  const batch: Statement[] = [{ sql: 'update secret_key set fingerprint = :fingerprint', params: { fingerprint: fingerprintOf(secrets) } }]
   for await (const { kind, id, ...sealed } of sealedRows(db)) {
     const again = (each: Uint8Array | null): Uint8Array | null =>
       each && opens(secrets, each, `${kind} ${id}`) ? secrets.seal(secrets.open(each, `${kind} ${id}`), `${kind} ${id}`) : each
     const { first, second, third, fourth } = sealed
     batch.push({
       sql: updates[kind],
-      params: { id, first: again(first), second: again(second), third: again(third), fourth: again(fourth) },
+      params: {
+        id,
+        first,
+        second,
+        third,
+        fourth,
+        newFirst: again(first),
+        newSecond: again(second),
+        newThird: again(third),
+        newFourth: again(fourth),
+      },
+      expect: 1,
     })
   }
-  await db.write(batch)
+  return batch
 }
 
+/** On the condition that they are still what was read. */
 const updates = {
-  webhook: `update webhook set secret = :first, previous_secret = :second, signing_key = :third, basic_auth = :fourth where id = :id`,
-  dkim_key: 'update dkim_key set private_key = :first where id = :id',
-  ticket_key: 'update ticket_key set key = :first where id = :id',
-  totp: 'update account_user set totp_secret = :first, totp_pending = :second where id = :id',
+  webhook: `update webhook set secret = :newFirst, previous_secret = :newSecond, signing_key = :newThird, basic_auth = :newFourth
+             where id = :id and secret = :first and previous_secret is not distinct from :second
+               and signing_key is not distinct from :third and basic_auth is not distinct from :fourth`,
+  dkim_key: 'update dkim_key set private_key = :newFirst where id = :id and private_key = :first',
+  ticket_key: 'update ticket_key set key = :newFirst where id = :id and key = :first',
+  totp: `update account_user set totp_secret = :newFirst, totp_pending = :newSecond
+          where id = :id and totp_secret is not distinct from :first and totp_pending is not distinct from :second`,
 }
 
 /** How many of the stored secrets can be decrypted, and how many cannot. */

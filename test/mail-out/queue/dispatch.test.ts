@@ -249,8 +249,8 @@ test.each([
   ['tried again soon where the account is active by now', 'active', 5_000, null],
 ])('scheduled mail of a suspended account is %s', async (_, status, inMs, reason) => {
   await db.write([{ sql: `update account set status = :status where id = 'acc_1'`, params: { status } }])
-  const { recipients } = await inHand([{}], { scheduledAt: clock.now() })
-  await dispatchOver().holdSuspended(recipients[0]!, recipients[0]!.expiresAt)
+  const { message, recipients } = await inHand([{}], { scheduledAt: clock.now() })
+  await dispatchOver().holdSuspended(message, recipients[0]!, recipients[0]!.expiresAt)
   const dueAt = clock.now() + inMs
   expect(await recipientRows(db, 'due_at, owner, last_response')).toEqual([
     { due_at: dueAt, owner: null, last_response: reason === null ? null : expect.stringMatching(reason) },

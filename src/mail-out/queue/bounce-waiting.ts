@@ -22,13 +22,13 @@ const columns = `r.id, r.account_id, r.message_id, r.forward_path, r.attempts, r
 const free = `
   select ${columns} from recipient r join message m on m.id = r.message_id
    where r.destination = :destination and r.due_at is not null and r.owner is null and r.held = 0 and r.state in ('queued', 'deferred')
-   order by r.due_at limit :limit`
+   order by r.due_at, r.id limit :limit`
 
 /** Uses the partial index recipient_held. */
 const held = `
   select ${columns} from recipient r join message m on m.id = r.message_id
    where r.destination = :destination and r.held > 0 and r.due_at is not null and r.owner is null and r.state in ('queued', 'deferred')
-   limit :limit`
+   order by r.due_at, r.id limit :limit`
 
 /**
  * Bounces the mail that waits for a destination: a soft bounce with an event for each recipient, even if it is held. What is being

@@ -39,7 +39,7 @@ export async function bringForward(
   for (const { destination } of rows) {
     const step = {
       sql: `update recipient set expires_at = ${rightEnd}, due_at = :now
-             where id in (select id from recipient where destination = :destination and ${isLate} order by due_at limit :rows)`,
+             where id in (select id from recipient where destination = :destination and ${isLate} order by due_at, id limit :rows)`,
       params: { ...change, destination },
     }
     await removeInPieces(db, [step])
@@ -57,7 +57,7 @@ const heldStep = `
   select id, message_id from recipient
    where account_id = :accountId and state = 'scheduled' and state not in ('queued', 'delivered') and message_id >= :after
      and owner is null and due_at > :now and last_response is not null
-   order by message_id limit :rows`
+   order by message_id, id limit :rows`
 
 /** Makes due at once what was held while its account was suspended, and calls `noteDue` with the destination of each. */
 export async function bringHeld(

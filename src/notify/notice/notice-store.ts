@@ -108,7 +108,7 @@ export const dueWarnings = (db: Database, now: number, limit: number): Promise<D
        join message m on m.id = r.message_id
        left join account_policy p on p.owner_id = m.account_id and ${wantsNotices('p')}
       where n.due_at is not null and n.due_at <= :now
-      order by n.due_at limit :limit`,
+      order by n.due_at, n.recipient_id limit :limit`,
     { now, limit },
   )
 

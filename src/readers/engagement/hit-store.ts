@@ -131,7 +131,7 @@ export const readUnsettled = (db: Pick<Database, 'read'>, until: number, limit: 
     `select h.id, h.type, h.link, h.ip_address, h.user_agent, h.bot, h.bot_reason, h.bot_confidence, h.happened_at, h.message_id,
             h.recipient_id, r.account_id, r.forward_path, m.subject, m.sandbox
        from hit h join recipient r on r.id = h.recipient_id join message m on m.id = h.message_id
-      where h.event_id is null and h.happened_at <= :until order by h.happened_at limit :limit`,
+      where h.event_id is null and h.happened_at <= :until order by h.happened_at, h.id limit :limit`,
     { until, limit },
   )
 

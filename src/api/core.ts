@@ -139,11 +139,11 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
 
 /** Loads what is held in memory from a database that is open. */
 export async function loadCore(opened: Opened): Promise<Core> {
-  const { config, clock, log, db, files, secrets } = opened
+  const { config, clock, log, db, changes, files, secrets } = opened
   const sandboxOnly = config.mode === 'sandbox'
   const upkeep = files && new Upkeep(files.upkeep)
-  const accounts = new Accounts({ db, clock })
-  const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
+  const accounts = new Accounts(opened)
+  const apiKeys = new ApiKeys({ ...opened, accounts, sandboxOnly })
   const audit = new AuditLog({ db, clock })
   const policies = new AccountPolicies({ ...opened, accounts })
   const sendingDomains = new SendingDomains({ ...opened, audit, policies, settings: domainSettings(config) })
@@ -151,7 +151,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
   for (const part of [accounts, policies, apiKeys, sendingDomains]) await part.load()
   const people = await openPeople({ ...opened, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const largeWorker = new LargeWorker(log)
-  const templates = new TemplateList({ db, clock, work: largeWorker.templateWork })
+  const templates = new TemplateList({ db, clock, changes, work: largeWorker.templateWork })
   const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))
   const loaded = {
     upkeep,

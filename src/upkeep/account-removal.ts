@@ -40,7 +40,7 @@ export async function removeAccount(idOrName: string, services: AccountRemovalSe
     await accounts.change(id, { status })
     throw error
   }
-  for (const key of apiKeys.list(id)) await apiKeys.revoke(key.id)
+  await apiKeys.revokeAll(id)
   await webhooks.removeAll(id)
   for (const domain of sendingDomains.list(id)) await sendingDomains.remove(domain.id)
   await db.write(deleteTemplatesOf(id))

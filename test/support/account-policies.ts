@@ -1,5 +1,6 @@
 import { AccountPolicies } from '../../src/senders/account/account-policies.ts'
 import type { PolicyConfig } from '../../src/senders/account/policy.ts'
+import { aloneWithChanges } from '../../src/platform/store/changes.ts'
 import type { Database } from '../../src/platform/store/database.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
 
@@ -7,6 +8,7 @@ import { suppressAtOnce } from './suppress-at-once.ts'
 export const accountPolicies = (db: Pick<Database, 'read' | 'write'>, settings: object = {}, plan?: string): AccountPolicies =>
   new AccountPolicies({
     db,
+    changes: aloneWithChanges,
     accounts: { accountFor: (id) => (id.startsWith('acc_') && plan !== undefined ? { plan } : undefined) as never },
     config: {
       delivery: { retrySchedule: [60_000] },

@@ -7,6 +7,8 @@ import { noteMoved } from '../../src/mail-out/queue/last-place.ts'
 import { postponeUnread } from '../../src/mail-out/queue/queue-store.ts'
 import { retryReturnedMail } from '../../src/mail-back/feedback/settle-returned-mail.ts'
 import { holdRestored, noteCopied } from '../../src/mail-out/queue/restored-hold.ts'
+import { silentLog } from '../../src/platform/log.ts'
+import { ChangeLog } from '../../src/platform/store/change-log.ts'
 import { ConflictError } from '../../src/platform/store/database.ts'
 import { cancelClaimed } from '../../src/notify/webhook/webhook-delivery-store.ts'
 import { hearOfDomains } from './domain-report-life.ts'
@@ -63,6 +65,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await keepPeople(relay, (...argv) => command(relay, ...argv))
   await keepDomains(relay)
   await keepTemplates(relay)
+  await tellOtherNodes(relay)
   await sendByApi(relay)
   await sendBySmtp(relay)
   await emptySandbox(relay)
@@ -127,6 +130,19 @@ async function isQuiet(relay: TestRelay): Promise<void> {
 async function pause(relay: TestRelay): Promise<void> {
   await isQuiet(relay)
   relay.clock.advance(1_000)
+}
+
+/** What a relay with others beside it writes. */
+async function tellOtherNodes({ relay, clock }: TestRelay): Promise<void> {
+  const { db } = relay.services
+  const [{ name: node = '' } = {}] = await db.read<{ name: string }>('select name from node')
+  const changes = await ChangeLog.open({ db, clock })
+  changes.join(node, silentLog)
+  await db.write(changes.note('account', 'acc_1'))
+  await changes.seenByAll()
+  clock.advance(1_000)
+  await expect.poll(() => db.read('select seq from change_log')).toEqual([])
+  changes.stop()
 }
 
 async function addWebhooks(relay: TestRelay, good: WebhookReceiver, bad: WebhookReceiver): Promise<string[]> {

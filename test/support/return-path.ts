@@ -4,6 +4,7 @@ import { startReturnPathServer, type ReturnPathOptions } from '../../src/mail-ba
 import { silentLog } from '../../src/platform/log.ts'
 import { metricsOf } from '../../src/platform/metrics/metrics.ts'
 import { encodeToken, type TokenPurpose } from '../../src/platform/smtp/verp.ts'
+import { aloneWithChanges } from '../../src/platform/store/changes.ts'
 import { onFileFinished } from './file-finished.ts'
 import { settableClock } from './settable-clock.ts'
 import { SmtpClient } from './smtp-client.ts'
@@ -25,6 +26,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
   const server = await startReturnPathServer(
     {
       clock,
+      changes: aloneWithChanges,
       log: silentLog,
       metrics: metricsOf(),
       tls,

@@ -7,6 +7,7 @@ import { metricsOf } from '../../src/platform/metrics/metrics.ts'
 import type { AcceptArriving } from '../../src/mail-in/submission/accept.ts'
 import type { Accepted } from '../../src/mail-in/submission/admission.ts'
 import { startSubmissionServer, type SubmissionServerOptions } from '../../src/mail-in/submission/submission-server.ts'
+import { aloneWithChanges } from '../../src/platform/store/changes.ts'
 import { onFileFinished } from './file-finished.ts'
 import { settableClock } from './settable-clock.ts'
 import { SmtpClient } from './smtp-client.ts'
@@ -54,6 +55,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
   const server = await startSubmissionServer(
     {
       clock,
+      changes: aloneWithChanges,
       log: silentLog,
       metrics: metricsOf(),
       tls,

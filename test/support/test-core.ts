@@ -4,6 +4,7 @@ import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import { Health } from '../../src/platform/health.ts'
 import { IdempotencyKeys } from '../../src/mail-in/submission/idempotency-keys.ts'
 import { createLog, silentLog } from '../../src/platform/log.ts'
+import { aloneWithChanges, type Changes } from '../../src/platform/store/changes.ts'
 import type { Database } from '../../src/platform/store/database.ts'
 import { MetricsPage } from '../../src/platform/metrics/metrics-page.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
@@ -12,6 +13,12 @@ import { settableClock, type SettableClock } from './settable-clock.ts'
 import { onlyNode } from '../../src/platform/store/only-node.ts'
 import type { Joining } from '../../src/platform/store/nodes.ts'
 import { testStore } from './test-database.ts'
+
+interface CoreOptions {
+  now?: number | undefined
+  over?: Database
+  changes?: Changes
+}
 
 export interface TestCore extends Core {
   clock: SettableClock
@@ -30,9 +37,9 @@ export const joining: Joining = {
 
 /**
  * The core as the relay loads it; nothing is in the DNS. `now`: of its clock, epoch ms; `over`: the database, a new one that ends with the test
- * unless given.
+ * unless given; `changes`: how it hears of other nodes, by default none.
  */
-export async function testCore({ now, over }: { now?: number | undefined; over?: Database } = {}): Promise<TestCore> {
+export async function testCore({ now, over, changes = aloneWithChanges }: CoreOptions = {}): Promise<TestCore> {
   const config = loadConfig({ env: { STERNA_HOSTNAME: 'mail.example.com', STERNA_BASE_URL: 'https://mail.example.com' } })
   const clock = settableClock(now)
   const logged: string[] = []
@@ -46,20 +53,8 @@ export async function testCore({ now, over }: { now?: number | undefined; over?:
   const secrets = secretsFrom(Buffer.alloc(32))
   const health = new Health({ clock, log })
   const secret = { secrets, ...cheapSecrets() }
-  const core = await loadCore({
-    config,
-    clock,
-    log,
-    health,
-    metrics,
-    metricsPage,
-    db,
-    files,
-    join,
-    resolver,
-    ...secret,
-    close: () => db.close(),
-  })
+  const store = { db, clock, changes, files, join }
+  const core = await loadCore({ config, ...store, log, health, metrics, metricsPage, resolver, ...secret, close: () => db.close() })
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets, owner: 'node_1' })
   return Object.assign(core, { clock, logged, idempotencyKeys })
 }

@@ -2,10 +2,12 @@ import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { minuteMs, type RateLimiter } from '../../platform/rate-limiter.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
 import type { RateLimit, RateVerdict } from './rate-limit.ts'
 
 export interface AdmissionServices {
+  changes: Pick<Changes, 'caughtUp'>
   rateLimit: Pick<RateLimit, 'take' | 'takeUser'>
   /** By client network, so that guessing gets slow and the log stays readable. */
   failedAuthentications: Pick<RateLimiter, 'take'>
@@ -14,18 +16,32 @@ export interface AdmissionServices {
 
 const failures = new Set(['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session'])
 
+const isFailure = (error: unknown): boolean => error instanceof SternaError && failures.has(error.code)
+
 /**
  * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit, or a
  * user's own. A request without a valid
  * key counts against its client's network. That network is never barred: many programs may share an address, and one of them
  * with a wrong key must not shut the others out.
+ * @returns a promise if the holder is not known yet, because another node has just made the key
  * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
  */
-export function admit(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['caller']): void {
+export function admit(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['caller']): void | Promise<void> {
   try {
     ctx.state.caller = authenticate()
   } catch (error) {
-    if (error instanceof SternaError && failures.has(error.code)) limitFailures(ctx, services)
+    if (isFailure(error)) return admitLater(ctx, services, authenticate)
+    throw error
+  }
+  limitRequests(ctx, services)
+}
+
+async function admitLater(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['caller']): Promise<void> {
+  await services.changes.caughtUp()
+  try {
+    ctx.state.caller = authenticate()
+  } catch (error) {
+    if (isFailure(error)) limitFailures(ctx, services)
     throw error
   }
   limitRequests(ctx, services)

@@ -202,10 +202,13 @@ function application(services: HttpServerServices, connections: HttpConnections,
     if (compatApi) ctx.state.refusalForm = compatApi.refusalForm
     if (hasSeveralHosts(ctx.req)) throw new SternaError('invalid_host', 'The request has more than one Host field. Send one.')
     if (httpsOnly?.answer(ctx as ApiContext)) return
-    if (needsKey(ctx)) admit(ctx as ApiContext, services, () => authenticate(ctx.req.headers.authorization, ctx.state, services))
-    if (compatApi) {
-      admit(ctx as ApiContext, services, () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), ctx.state, services))
-    }
+    const holder = compatApi
+      ? () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), ctx.state, services)
+      : needsKey(ctx)
+        ? () => authenticate(ctx.req.headers.authorization, ctx.state, services)
+        : null
+    const admitted = holder && admit(ctx as ApiContext, services, holder)
+    if (admitted) await admitted
     if (ctx.state.caller) connections.vouch(ctx, ctx.state.caller.accountId)
     const route = routes.find(ctx.method, ctx.path)
     if (route) {

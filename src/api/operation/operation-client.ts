@@ -18,14 +18,18 @@ interface OperationCall extends Pick<LocalCall, 'params' | 'query' | 'body'> {
 export type OperationClient = (id: string, call: OperationCall) => Promise<unknown>
 
 /** Carries out operations for commands: whoever may run them may do everything. */
-export function operationClient(operations: readonly Operation[], { audit }: Pick<PerformServices, 'audit'>): OperationClient {
+export function operationClient(
+  operations: readonly Operation[],
+  { audit, changes }: Omit<PerformServices, 'idempotencyKeys'>,
+): OperationClient {
   const byId = new Map(operations.map((operation) => [operation.id, operation]))
   const record: typeof audit.record = (change) => audit.record({ ...change, accountId: change.accountId === '' ? null : change.accountId })
   return async (id, { scope, isRecorded = false, ...call }) => {
     const operation = byId.get(id)
     if (!operation) throw new Error(`there is no operation ${id}`)
     const caller = { ...scope, ...byCommand, domainId: null, confined: scope.sandbox, rights: rightsOfKey('operator') }
-    return perform(operation, localCall(caller, call), { audit: { record: isRecorded ? async () => {} : record }, idempotencyKeys: null })
+    const recorder = { record: isRecorded ? async () => {} : record }
+    return perform(operation, localCall(caller, call), { audit: recorder, changes, idempotencyKeys: null })
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AuditLog } from '../../senders/account/audit-log.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { idForm } from '../../platform/id.ts'
 import type { IdempotencyKeys } from '../../mail-in/submission/idempotency-keys.ts'
@@ -17,6 +18,7 @@ export interface PerformServices {
   audit: Pick<AuditLog, 'record'>
   /** Null for a client that gives no keys. */
   idempotencyKeys: Pick<IdempotencyKeys, 'answerOnce'> | null
+  changes: Pick<Changes, 'caughtUp'>
 }
 
 /**
@@ -41,6 +43,8 @@ async function carryOutChecked(operation: Operation, unchecked: UncheckedCall, s
   if (operation.sandbox === 'only') requireSandbox(caller)
   const query = readQuery(unchecked.query, operation.query ?? noQuery)
   operation.admit?.(callOf(unchecked, query, null) as never)
+  // What the answer to another node's client said is seen here. Mail looks only where something is missing (`accept`).
+  if (operation.idempotency !== 'own') await services.changes.caughtUp()
   const given = await givenBody(operation, unchecked)
   const call = callOf(unchecked, query, checkedBody(operation, given)) as never
   const answer =

@@ -1,5 +1,6 @@
 import type { Config } from '../../platform/config/settings.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../../mail-in/smtp-server/open-smtp-ports.ts'
@@ -10,6 +11,7 @@ import { ReturnedMailMemory } from './returned-mail-collector.ts'
 import { returnPathRecipient, type ReturnPathContext } from './return-path-recipient.ts'
 
 interface ReturnPathServices extends Omit<ReceiveServices, 'memory' | 'recipientOf'>, Omit<ReturnPathContext, 'now'> {
+  changes: Pick<Changes, 'caughtUp'>
   tls: TlsFiles
 }
 
@@ -76,6 +78,7 @@ function handlersFor(
       const recipient = recipientOf(command)
       return 'code' in recipient ? recipient : null
     },
+    caughtUp: () => services.changes.caughtUp(),
     take: (transaction, content) => receiveReturnedMail(transaction, content, { ...services, memory, recipientOf }, receiving),
   }
 }

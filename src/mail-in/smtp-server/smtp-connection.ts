@@ -11,7 +11,7 @@ import type { Reply } from '../../platform/smtp/reply.ts'
 import { isLoopback } from '../../platform/ip-address.ts'
 import type { ArrivingContent } from './arriving-content.ts'
 import { DataParser } from './data-parser.ts'
-import { replyOf } from './smtp-refusal.ts'
+import { lookUpFailed, replyOf } from './smtp-refusal.ts'
 import { SmtpSession, isOpen, type SessionSettings, type SmtpClient, type SmtpHandlers } from './smtp-session.ts'
 
 export interface SmtpPortSettings extends SessionSettings {
@@ -266,10 +266,16 @@ export class SmtpConnection<User> extends SMTPConnection {
   }
 
   override handler_RCPT(command: Buffer, callback: () => void): void {
-    const reply = this.#said.addRecipient(command, (recipient) => this.#port.handlers.mayReceive?.(recipient) ?? null)
-    if (reply.code === 250) this.session.envelope.rcptTo = [{ address: '', args: false }]
-    this.#reply(reply)
-    callback()
+    const { mayReceive = () => null, caughtUp } = this.#port.handlers
+    const add = (): Reply => this.#said.addRecipient(command, mayReceive)
+    const answer = (reply: Reply): void => {
+      if (reply.code === 250) this.session.envelope.rcptTo = [{ address: '', args: false }]
+      this.#reply(reply)
+      callback()
+    }
+    const reply = add()
+    const later = reply.code >= 500 && caughtUp?.().then(add, () => lookUpFailed)
+    void (later ? later.then(answer) : answer(reply))
   }
 
   #reply(reply: Reply): void {

@@ -156,10 +156,17 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     const connection = this.#open.get(session)
     const { access } = this.handlers
     if (!connection || isOpen(access)) return
-    const answer = access.login(auth.password ?? '', connection.client)
-    if (isLoginRefusal(answer)) return connection.answerLater(answer.delayMs, () => done(errorOf(answer.reply)))
-    if (!connection.welcome(access.accountOf(answer))) return done(errorOf(tooManyOfAccount))
-    done(null, { user: answer })
+    access.login(auth.password ?? '', connection.client).then(
+      (answer) => {
+        if (isLoginRefusal(answer)) return connection.answerLater(answer.delayMs, () => done(errorOf(answer.reply)))
+        if (!connection.welcome(access.accountOf(answer))) return done(errorOf(tooManyOfAccount))
+        done(null, { user: answer })
+      },
+      (error: unknown) => {
+        this.settings.log.error({ error }, 'an SMTP login could not be checked')
+        done(errorOf(loginFailed))
+      },
+    )
   }
 
   override onData(content: SMTPServerDataStream, session: SMTPServerSession, done: (error: Error | null, text?: string) => void): void {
@@ -188,6 +195,7 @@ interface Guest<User> {
 
 const noSeat: ConnectionSlot = { progress() {}, authenticated: () => true, serve() {}, free() {} }
 
+const loginFailed = replyOf(454, '4.7.0', 'Temporary authentication failure, try again later')
 const tooManyOfAccount = replyOf(421, '4.7.0', 'Too many connections of your account, try again later')
 
 /** A refusal in the form of the library's callbacks. */

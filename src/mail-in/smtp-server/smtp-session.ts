@@ -25,7 +25,7 @@ export interface Transaction<User> {
 type SmtpAccess<User> =
   | {
       /** The user with this password, or the refusal. */
-      login(password: string, client: SmtpClient): User | LoginRefusal
+      login(password: string, client: SmtpClient): Promise<User | LoginRefusal>
       /** Whose connections count together. */
       accountOf(user: User): string
     }
@@ -50,6 +50,8 @@ export interface SmtpHandlers<User> {
   mayBegin(user: User, client: SmtpClient, mail: MailCommand): Reply | null
   /** Null if mail to this recipient is accepted; absent if it always is. */
   mayReceive?(recipient: RcptCommand): Reply | null
+  /** Waited for before a recipient is refused; then `mayReceive` is asked again. */
+  caughtUp?(): Promise<void>
   /** Reads the content to its end and decides. Never rejects; the reply is lost if the client has left. */
   take(transaction: Transaction<User>, content: ContentStream): Promise<Reply>
 }

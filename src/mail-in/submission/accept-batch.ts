@@ -1,5 +1,6 @@
 import { SternaError, type ErrorCode, type FieldFault } from '../../platform/errors.ts'
 import type { Idempotency, Submission, Submitter } from '../../mail/message/submission.ts'
+import { lookedUp } from '../../platform/store/changes.ts'
 import { admissionOf, type Accepted, type Admission, type DraftedEmail } from './admission.ts'
 import { admit, type AcceptServices } from './admit.ts'
 import { authorise } from './authorise.ts'
@@ -39,7 +40,7 @@ export async function acceptBatch(batch: SubmissionBatch, services: AcceptServic
   const admissions: Admission[] = []
   const refused: RefusedItem[] = []
   for (const [index, item] of batch.items.entries()) {
-    const judged = item instanceof SternaError ? item : judge(item, now, services)
+    const judged = item instanceof SternaError ? item : await judge(item, now, services)
     if (judged instanceof SternaError) refused.push({ index, error: judged })
     else admissions.push(judged)
   }
@@ -60,9 +61,9 @@ export async function acceptBatch(batch: SubmissionBatch, services: AcceptServic
   })
 }
 
-function judge(submission: Submission, now: number, services: AcceptServices): Admission | SternaError {
+async function judge(submission: Submission, now: number, services: AcceptServices): Promise<Admission | SternaError> {
   try {
-    return admissionOf(submission, authorise(submission, services), now)
+    return admissionOf(submission, await lookedUp(services, () => authorise(submission, services)), now)
   } catch (error) {
     // This is not the fault of one email.
     if (!(error instanceof SternaError) || error.code === 'account_suspended') throw error

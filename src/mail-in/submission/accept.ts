@@ -1,4 +1,5 @@
 import type { Submission } from '../../mail/message/submission.ts'
+import { lookedUp } from '../../platform/store/changes.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { admissionOf, type Accepted, type DraftedEmail } from './admission.ts'
 import { admit, type AcceptServices } from './admit.ts'
@@ -27,7 +28,7 @@ export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
 export function accept(from: Submission | Arrive, services: AcceptServices, alsoWrite: Statement[] = []): Promise<Accepted> {
   return services.uploads.run(async (upload) => {
     const submission = typeof from === 'function' ? await from(upload) : from
-    const domain = authorise(submission, services)
+    const domain = await lookedUp(services, () => authorise(submission, services))
     upload.require([submission.content])
     const { idempotency, submitter } = submission
     return services.idempotencyKeys.once(submitter.accountId, idempotency, (remember) => {

@@ -14,7 +14,7 @@ import { hasQuota, quotaRule } from './quota-rule.ts'
 import { suppressionRule } from './suppression-rule.ts'
 import type { Upload, Uploads } from './upload.ts'
 
-export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'>, AuthoriseServices {
+export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log' | 'metrics'>, AuthoriseServices {
   queue: QueueRunner
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys

@@ -23,7 +23,10 @@ export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: P
   const { access } = handlers
   return {
     ...handlers,
-    access: 'anyone' in access ? access : { ...access, login: (password, client) => notedIfRefusal(access.login(password, client), noted) },
+    access:
+      'anyone' in access
+        ? access
+        : { ...access, login: async (password, client) => notedIfRefusal(await access.login(password, client), noted) },
     mayBegin(user, client, mail) {
       const refusal = handlers.mayBegin(user, client, mail)
       return refusal && noted(refusal)

@@ -7,6 +7,7 @@ import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.t
 import { refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import { StorageFullError } from '../../platform/store/database.ts'
 import { FailedLogins } from './failed-logins.ts'
 import type { FreeSpace } from './free-space.ts'
@@ -14,6 +15,7 @@ import { countRefusals } from './count-refusals.ts'
 import { receiveMessage, type ReceiveServices } from './receive-message.ts'
 
 interface SubmissionServerServices extends Omit<ReceiveServices, 'mayStillSend'> {
+  changes: Pick<Changes, 'caughtUp'>
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
   refusedLogins: Pick<RefusedLogins, 'note'>
   space: Pick<FreeSpace, 'has'>
@@ -43,7 +45,7 @@ export async function startSubmissionServer(services: SubmissionServerServices, 
 }
 
 function handlersFor(services: SubmissionServerServices, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
-  const { apiKeys, clock, refusedLogins, space, metrics } = services
+  const { apiKeys, changes, clock, refusedLogins, space, metrics } = services
   const failedLogins = new FailedLogins(clock)
   const rate = new RateLimiter(clock, { limit: options.messagesPerMinute, windowMs: minuteMs })
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
@@ -53,8 +55,13 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
   const receiving = { ...services, mayStillSend }
   return {
     access: {
-      login(password, client) {
-        const key = apiKeys.authenticate(password)
+      async login(password, client) {
+        let key = apiKeys.authenticate(password)
+        if ('refused' in key) {
+          // Another node may have just made it.
+          await changes.caughtUp()
+          key = apiKeys.authenticate(password)
+        }
         if (!('refused' in key)) {
           const reply = loginRefusal(key)
           return reply ? { reply, delayMs: 0 } : key

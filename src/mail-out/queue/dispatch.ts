@@ -9,6 +9,7 @@ import {
   type Outcome,
   type Postponed,
 } from '../delivery/attempt.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
 import { simulatedOutcomeFor, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
 import type { Claims } from '../../platform/store/claims.ts'
@@ -24,6 +25,7 @@ import { recordReactions, settleAttempt, settleUntried, type Settlement } from '
 
 export interface DispatchServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics'> {
   db: Pick<Database, 'read' | 'slowRead'>
+  changes: Pick<Changes, 'caughtUp'>
   /** Makes one attempt for every recipient of the job. `supply`: where content comes from that is not sent along with it. */
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Null if the message cannot be signed: it waits. */
@@ -84,7 +86,14 @@ export class Dispatch {
 
   /** Attempts every recipient and records the outcome. Anything that goes wrong here is a deferral. */
   deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
-    const envelope = message.sandbox ? unsigned : this.#envelopeFor(message)
+    if (message.sandbox) return this.#deliverAs(unsigned, message, recipients, work)
+    const envelope = this.#envelopeFor(message)
+    if (envelope !== unsigned) return this.#deliverAs(envelope, message, recipients, work)
+    // Its domain may be one that another node has just made known.
+    return this.#services.changes.caughtUp().then(() => this.#deliverAs(this.#envelopeFor(message), message, recipients, work))
+  }
+
+  #deliverAs(envelope: JobEnvelope | Outcome, message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
     const jobs: Promise<void>[] = []
     for (const [destination, atDestination] of byDestination(recipients)) {
       if (message.sandbox || destination === simulatorDomain) {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { SternaError } from '../../platform/errors.ts'
+import type { ChangeFollower, Changes } from '../../platform/store/changes.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { parseContent, type ParsedContent, type TemplateContent } from './template-content.ts'
 import { findLive, type LiveRow } from './template-store.ts'
@@ -15,19 +16,23 @@ interface Cached {
   readonly parsed: ParsedContent
 }
 
+/** Of the changes that others tell. */
+export const templateKind = 'template'
+
 /** characters of templates kept in memory; parsed they take several times as much */
 const room = 16 * 1024 * 1024
 
 /** Published templates for sending; those in use come from memory. */
-export class LiveTemplates {
+export class LiveTemplates implements ChangeFollower {
   readonly #db: Pick<Database, 'read'>
   /** By account, id or alias, and version. */
   readonly #cached = new LRUCache<string, Cached>({ maxSize: room, sizeCalculation: sizeOf })
   /** Counts removals from memory: what is being read at the same time may be outdated. */
   #forgotten = 0
 
-  constructor(db: Pick<Database, 'read'>) {
+  constructor(db: Pick<Database, 'read'>, changes: Pick<Changes, 'on'>) {
     this.#db = db
+    changes.on(templateKind, this)
   }
 
   /**
@@ -50,10 +55,15 @@ export class LiveTemplates {
     return found
   }
 
-  /** Call it when a template has changed. */
-  forget(id: string): void {
+  /** Call it when a template has changed: it is read when it is wanted again. */
+  async reload(id: string): Promise<void> {
     this.#forgotten++
     for (const [key, { template }] of Array.from(this.#cached.entries())) if (template.id === id) this.#cached.delete(key)
+  }
+
+  async load(): Promise<void> {
+    this.#forgotten++
+    this.#cached.clear()
   }
 }
 

@@ -1,9 +1,11 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import { ConflictError, UniqueError, type Database, type Row, type Statement, refusedAs } from '../../platform/store/database.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
-import { LiveTemplates } from './live-templates.ts'
+import { LiveTemplates, templateKind } from './live-templates.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 import { asSent } from './template-diff.ts'
 import {
@@ -40,6 +42,10 @@ export interface TemplateListRow extends Row {
   updated_at: number
 }
 
+interface TemplateListServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
+  work?: TemplateWork
+}
+
 /** How many templates an account may have. */
 const templateLimit = 1000
 /** How often a change is retried while others change the same template. */
@@ -59,13 +65,15 @@ export class TemplateList {
   readonly work: TemplateWork
   readonly #db: Database
   readonly #clock: Clock
+  readonly #changes: Pick<Changes, 'note'>
 
-  constructor({ db, clock, work = directTemplateWork }: { db: Database; clock: Clock; work?: TemplateWork }) {
+  constructor({ db, clock, changes, work = directTemplateWork }: TemplateListServices) {
     this.#db = db
     this.#clock = clock
+    this.#changes = changes
     this.work = work
-    this.live = new LiveTemplates(db)
-    this.versions = new TemplateVersions({ db, clock, live: this.live, work, get: this.get.bind(this) })
+    this.live = new LiveTemplates(db, changes)
+    this.versions = new TemplateVersions({ db, clock, changes, live: this.live, work, get: this.get.bind(this) })
   }
 
   /**
@@ -127,8 +135,8 @@ export class TemplateList {
       const variables = changes.variables ? declared(changes.variables, before.variables, now) : before.variables
       const after: Template = { ...before, ...changes, variables, revision: before.revision + 1, updatedAt: now }
       try {
-        await this.#write(this.#changing(before, after), after.alias)
-        this.live.forget(after.id)
+        await this.#write([...this.#changing(before, after), ...this.#changes.note(templateKind, after.id)], after.alias)
+        await this.live.reload(after.id)
         return after
       } catch (error) {
         if (!(error instanceof ConflictError) || tries === maxTries) throw error
@@ -160,8 +168,9 @@ export class TemplateList {
   /** Deletes it with all its versions. @throws SternaError `not_found` */
   async remove(accountId: string, idOrAlias: string): Promise<Template> {
     const template = await this.get(accountId, idOrAlias)
-    await refusedAs(this.#db.write(deleteTemplate({ id: template.id, accountId })), ConflictError, notFound)
-    this.live.forget(template.id)
+    const batch = [...deleteTemplate({ id: template.id, accountId }), ...this.#changes.note(templateKind, template.id)]
+    await refusedAs(this.#db.write(batch), ConflictError, notFound)
+    await this.live.reload(template.id)
     return template
   }
 

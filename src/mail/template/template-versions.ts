@@ -4,7 +4,7 @@ import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, type Row, type Statement } from '../../platform/store/database.ts'
 import { findSources, type FoundSource } from './find-sources.ts'
-import type { LiveTemplates } from './live-templates.ts'
+import { templateKind, type LiveTemplates } from './live-templates.ts'
 import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 import type { WrittenParts, WrittenSource } from './template-source.ts'
@@ -42,7 +42,7 @@ export interface Dependent extends Row {
   state: 'current' | 'outdated'
 }
 
-interface VersionsServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface VersionsServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
   live: LiveTemplates
   work: TemplateWork
   /** @throws SternaError `not_found` */
@@ -177,14 +177,14 @@ export class TemplateVersions {
 
   /** @param change the batch that publishes something; null if there is nothing to do */
   async #changing(accountId: string, idOrAlias: string, change: (template: Template) => Promise<Statement[] | null>): Promise<Template> {
-    const { db, live, get } = this.#services
+    const { db, changes, live, get } = this.#services
     let template = await get(accountId, idOrAlias)
     for (let tries = 1; ; tries++) {
       const batch = await change(template)
       if (batch === null) return template
       try {
-        await db.write([...batch, ...forgetOldVersions(template.id, versionsKept)])
-        live.forget(template.id)
+        await db.write([...batch, ...forgetOldVersions(template.id, versionsKept), ...changes.note(templateKind, template.id)])
+        await live.reload(template.id)
         return await get(accountId, template.id)
       } catch (error) {
         if (!(error instanceof ConflictError) || tries === maxTries) throw error

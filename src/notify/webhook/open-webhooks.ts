@@ -17,7 +17,7 @@ import { webhookRequest } from './webhook-request.ts'
 import { WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
-interface WebhookServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
+interface WebhookServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log' | 'metrics'> {
   nodes: Pick<Nodes, 'self' | 'freeBuried'>
   resolver: Resolver
   secrets: Pick<Secrets, 'seal' | 'open'>

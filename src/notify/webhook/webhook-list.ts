@@ -4,7 +4,7 @@ import type { Secrets } from '../../senders/account/key-file.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
-import { ConflictError, type Database, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, type Database, type Row, refusedAs } from '../../platform/store/database.ts'
 import { heldRows } from '../../platform/store/held-list.ts'
 import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
@@ -18,9 +18,9 @@ import { sealedSecrets, openedWebhook } from './sealed-webhook.ts'
 import { newSigningKey, signingKeyFor } from './signing-key.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
 
-interface ListServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface ListServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
   secrets: Pick<Secrets, 'seal' | 'open'>
-  /** Called after a webhook was created or enabled, because events may have been written since. */
+  /** Called after a webhook was created or enabled, here or at another node, because events may have been written since. */
   onEnabled(): void
 }
 
@@ -39,9 +39,10 @@ export class WebhookList extends RevisedList<Webhook> {
   readonly #turns = new KeyedMutex()
 
   constructor(services: ListServices, settings: { allowHttp: boolean }) {
-    const { db, secrets } = services
+    const { db, changes, secrets } = services
     const select = `select ${webhookRows.columns} from webhook`
-    super(heldRows(db, { select, where: `status <> 'deleted'`, read: (row) => openedWebhook(webhookRows.read(row), secrets) }))
+    const read = (row: Row): Webhook => openedWebhook(webhookRows.read(row), secrets)
+    super({ kind: 'webhook', changes, fetch: heldRows(db, { select, where: `status <> 'deleted'`, read }) })
     this.#db = services.db
     this.#clock = services.clock
     this.#secrets = services.secrets
@@ -96,10 +97,8 @@ export class WebhookList extends RevisedList<Webhook> {
       revision: 0,
     }
     const insert = insertWebhook(webhook, sealedSecrets(webhook, this.#secrets), webhookLimit)
-    await refusedAs(this.#db.write([insert]), ConflictError, tooMany)
-    this.keep(webhook)
-    this.#onEnabled()
-    return webhook
+    await refusedAs(this.#db.write([insert, ...this.note(webhook.id)]), ConflictError, tooMany)
+    return this.keep(webhook)
   }
 
   /**
@@ -122,16 +121,16 @@ export class WebhookList extends RevisedList<Webhook> {
     if (switched) after.disabledReason = after.status === 'disabled' ? 'manual' : null
     const batch = [updateWebhook(after, sealedSecrets(after, this.#secrets), { reenabled: switched && after.status === 'enabled' })]
     if (switched && after.status === 'disabled') batch.push(cancelPending(id))
-    await this.#db.write(batch)
+    await this.#db.write([...batch, ...this.note(id)])
     await this.reload(id)
-    if (switched) this.#onEnabled()
     return this.getWebhook(scope, id)
   }
 
   /** Deletes it and cancels its pending deliveries. @throws SternaError `not_found` */
   async remove(scope: AccountScope, id: string): Promise<void> {
     this.getWebhook(scope, id)
-    await refusedAs(this.#db.write([deleteWebhook(id, this.#clock.now()), cancelPending(id)]), ConflictError, noWebhook)
+    const batch = [deleteWebhook(id, this.#clock.now()), cancelPending(id), ...this.note(id)]
+    await refusedAs(this.#db.write(batch), ConflictError, noWebhook)
     this.drop(id)
   }
 
@@ -165,12 +164,14 @@ export class WebhookList extends RevisedList<Webhook> {
       signingKey: await newSigningKey(before.payload),
       updatedAt: now,
     }
-    await this.#db.write([updateSecrets(webhook, sealedSecrets(webhook, this.#secrets), { force })])
+    await this.#db.write([updateSecrets(webhook, sealedSecrets(webhook, this.#secrets), { force }), ...this.note(id)])
     return (await this.reload(id)) ?? this.getWebhook(scope, id)
   }
 
   protected override follow(before: Webhook | undefined, after: Webhook | undefined): void {
-    this.#enabled += Number(after?.status === 'enabled') - Number(before?.status === 'enabled')
+    const [was, is] = [before?.status === 'enabled', after?.status === 'enabled']
+    this.#enabled += Number(is) - Number(was)
+    if (is && !was) this.#onEnabled()
   }
 }
 

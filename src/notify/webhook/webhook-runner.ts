@@ -236,6 +236,7 @@ export class WebhookRunner {
     const failure = recordFailure(webhookId, now, { exhausted })
     if (!exhausted || disableAfterMs === null) return [failure, cancelIfDisabled(webhookId)]
     const limits = { failingBefore: now - disableAfterMs, exhausted: disableAfterExhausted }
-    return [failure, disableFailing(webhookId, limits, now), cancelIfDisabled(webhookId)]
+    // Seldom so many that others mind those that change nothing.
+    return [failure, disableFailing(webhookId, limits, now), ...this.#services.list.note(webhookId), cancelIfDisabled(webhookId)]
   }
 }

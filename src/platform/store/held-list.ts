@@ -1,4 +1,6 @@
-import type { Database, Row } from './database.ts'
+import type { ChangeFollower, Changes } from './changes.ts'
+import type { Database, Row, Statement } from './database.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 
 /** Reads what a list holds from the database: all of it, or the item with this id. */
 type Fetch<T> = (id: string | null) => Promise<T[]>
@@ -16,19 +18,37 @@ export const heldRows =
   async (id) =>
     (await db.read(`${select} where ${where} ${id === null ? '' : `and ${by} = :id`}`, { id })).map(read)
 
+/** What a list of one kind is held with: `kind` is the name of its table. */
+export interface HeldBy<T> {
+  kind: string
+  changes: Changes
+  fetch: Fetch<T>
+}
+
 /**
- * A list held in memory, because each request or attempt needs something of it: one process holds the data directory, and an installation
- * has thousands of these at most. Call `load` before anything else. Whoever changes the database then says what is held: by `keep` and
- * `drop` what it knows, by `reload` what the database knows.
+ * A list held in memory, because each request or attempt needs something of it, and an installation has thousands of these at most. Call
+ * `load` before anything else. Whoever changes the database adds `note` to the batch, so that other nodes hear of it, and then says what is
+ * held here: by `keep` and `drop` what it knows, by `reload` what the database knows.
  *
  * Items are replaced, never changed in place, so a caller that holds one sees a consistent snapshot.
  */
-export abstract class HeldList<T extends { readonly id: string }> {
+export abstract class HeldList<T extends { readonly id: string }> implements ChangeFollower {
+  protected readonly changes: Changes
+  readonly #kind: string
   readonly #fetch: Fetch<T>
   readonly #byId = new Map<string, T>()
+  readonly #turns = new KeyedMutex()
 
-  constructor(fetch: Fetch<T>) {
+  constructor({ kind, changes, fetch }: HeldBy<T>) {
+    this.#kind = kind
+    this.changes = changes
     this.#fetch = fetch
+    changes.on(kind, this)
+  }
+
+  /** Goes into the batch that changes these. */
+  note(...ids: string[]): Statement[] {
+    return ids.flatMap((id) => this.changes.note(this.#kind, id))
   }
 
   /** Reads all of it anew. */
@@ -39,14 +59,13 @@ export abstract class HeldList<T extends { readonly id: string }> {
     for (const item of items) this.keep(item)
   }
 
-  /**
-   * Reads one anew, after a change in the database; undefined if it is gone. The database answers in the order of its commits, so
-   * the newest state stays.
-   */
-  async reload(id: string): Promise<T | undefined> {
-    const [item] = await this.#fetch(id)
-    if (!item) this.drop(id)
-    return item && this.keep(item)
+  /** Reads one anew, after a change in the database; undefined if it is gone. One reading follows the other, so the newest state stays. */
+  reload(id: string): Promise<T | undefined> {
+    return this.#turns.take(id, async () => {
+      const [item] = await this.#fetch(id)
+      if (!item) this.drop(id)
+      return item && this.keep(item)
+    })
   }
 
   protected held(id: string): T | undefined {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { aloneWithChanges } from './changes.ts'
 import { onlyNode } from './only-node.ts'
 import { openDatabase, type DatabaseOptions } from './sqlite/sqlite-database.ts'
 import type { Store } from './store.ts'
@@ -11,5 +12,5 @@ import type { Store } from './store.ts'
  */
 export async function openStore({ clock, ...options }: DatabaseOptions & { clock: Clock }): Promise<Store> {
   const opened = await openDatabase(options)
-  return { ...opened, clock, join: (joining) => onlyNode({ ...opened, clock }, joining) }
+  return { ...opened, clock, changes: aloneWithChanges, join: (joining) => onlyNode({ ...opened, clock }, joining) }
 }

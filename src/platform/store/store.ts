@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
+import type { Changes } from './changes.ts'
 import type { Database } from './database.ts'
 import type { Joining, Nodes } from './nodes.ts'
 
@@ -7,6 +8,7 @@ import type { Joining, Nodes } from './nodes.ts'
 export interface Store {
   db: Database
   clock: Clock
+  changes: Changes
   /** Null for a database on a server: what needs files is refused there (`requireFiles`). */
   files: StoreFiles | null
   /** Makes this process a node, which takes mail and other work in hand. A command does without. */

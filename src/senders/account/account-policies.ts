@@ -1,4 +1,5 @@
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import { HeldList } from '../../platform/store/held-list.ts'
 import { accountPolicies } from './account-policy.ts'
 import type { Accounts } from './accounts.ts'
@@ -12,6 +13,7 @@ interface PolicyRow extends Row {
 
 interface AccountPoliciesServices {
   db: Pick<Database, 'read' | 'write'>
+  changes: Changes
   accounts: Pick<Accounts, 'accountFor'>
   config: PolicyConfig
 }
@@ -42,8 +44,8 @@ export class AccountPolicies extends HeldList<OwnPolicies> {
   /** What is held, by policy and owner. */
   readonly #own = new Map<string, Map<string, SomeValues<Policy>>>(accountPolicies.map(({ name }) => [name, new Map()]))
 
-  constructor({ db, accounts, config }: AccountPoliciesServices) {
-    super(async (ownerId) => ownPolicies(await readPolicies(db, ownerId)))
+  constructor({ db, changes, accounts, config }: AccountPoliciesServices) {
+    super({ kind: 'account_policy', changes, fetch: async (ownerId) => ownPolicies(await readPolicies(db, ownerId)) })
     this.#db = db
     this.#accounts = accounts
     this.#config = config
@@ -78,7 +80,7 @@ export class AccountPolicies extends HeldList<OwnPolicies> {
       return name === undefined || value === undefined ? [] : [setValue(ownerId, name, value)]
     })
     if (statements.length === 0) return
-    await this.#db.write(statements)
+    await this.#db.write([...statements, ...this.note(ownerId)])
     await this.reload(ownerId)
   }
 
@@ -89,7 +91,7 @@ export class AccountPolicies extends HeldList<OwnPolicies> {
 
   /** Forgets what an account or a domain that is gone had. */
   async forget(ownerId: string): Promise<void> {
-    await this.#db.write([{ sql: 'delete from account_policy where owner_id = :ownerId', params: { ownerId } }])
+    await this.#db.write([{ sql: 'delete from account_policy where owner_id = :ownerId', params: { ownerId } }, ...this.note(ownerId)])
     this.drop(ownerId)
   }
 }

@@ -1,3 +1,4 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { idFloor, isId, newId } from '../../platform/id.ts'
@@ -35,6 +36,8 @@ interface AccountChange {
   status?: AccountStatus | undefined
 }
 
+type AccountsServices = Pick<BaseServices, 'db' | 'clock' | 'changes'>
+
 const accountRows = storedRows<Account>('account')(['id', 'name', 'plan', 'status', 'createdAt'], [])
 
 /** The accounts, held in memory. */
@@ -43,8 +46,9 @@ export class Accounts extends HeldList<Account> {
   readonly #clock: Clock
   #onResumed: (id: string) => void = () => {}
 
-  constructor({ db, clock }: { db: Database; clock: Clock }) {
-    super(heldRows(db, { select: `select ${accountRows.columns} from account`, where: `status ${inUse}`, read: accountRows.read }))
+  constructor({ db, clock, changes }: AccountsServices) {
+    const select = `select ${accountRows.columns} from account`
+    super({ kind: 'account', changes, fetch: heldRows(db, { select, where: `status ${inUse}`, read: accountRows.read }) })
     this.#db = db
     this.#clock = clock
   }
@@ -85,11 +89,11 @@ export class Accounts extends HeldList<Account> {
     const now = this.#clock.now()
     const account: Account = { id: newId('acc', now), name, plan, status: 'active', createdAt: now }
     const exists = (cause: unknown) => new SternaError('account_exists', `An account "${name}" exists already.`, { cause })
-    await refusedAs(this.#db.write([accountRows.insert(account)]), UniqueError, exists)
+    await refusedAs(this.#db.write([accountRows.insert(account), ...this.note(account.id)]), UniqueError, exists)
     return this.keep(account)
   }
 
-  /** Changes what is given. @throws SternaError `not_found` */
+  /** Changes what is given; once the promise resolves, a suspended account sends at no node. @throws SternaError `not_found` */
   async change(idOrName: string, change: AccountChange): Promise<Account> {
     const { id } = this.getAccount(idOrName)
     const { plan = null, status = null } = change
@@ -101,8 +105,11 @@ export class Accounts extends HeldList<Account> {
         params: { id, plan, status },
         expect: 1,
       },
+      ...this.note(id),
     ])
-    return (await this.reload(id)) ?? this.getAccount(id)
+    const changed = (await this.reload(id)) ?? this.getAccount(id)
+    if (status === 'suspended') await this.changes.seenByAll()
+    return changed
   }
 
   protected override follow(before: Account | undefined, after: Account | undefined): void {
@@ -124,8 +131,9 @@ export class Accounts extends HeldList<Account> {
       expect: 1,
       locks: id,
     }
-    await refusedAs(this.#db.write([remove]), ConflictError, queuedMail)
+    await refusedAs(this.#db.write([remove, ...this.note(id)]), ConflictError, queuedMail)
     this.drop(id)
+    await this.changes.seenByAll()
   }
 
   /**

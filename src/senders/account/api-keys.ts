@@ -1,3 +1,4 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
@@ -9,6 +10,11 @@ import { apiKeyRows, type ApiKey, type StoredApiKey } from './api-key.ts'
 import { apiKeyObject, type ApiKeyFields } from './api-key-object.ts'
 import { digestOf, isWellFormed, newToken, storedToken, type StoredToken } from './api-key-token.ts'
 import type { Permission } from './permission.ts'
+
+interface ApiKeysServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
+  accounts: Accounts
+  sandboxOnly?: boolean
+}
 
 type Required = 'name' | 'permission'
 export interface NewApiKey extends Pick<ApiKeyFields, Required>, Partial<Omit<ApiKeyFields, Required>> {
@@ -66,10 +72,10 @@ export class ApiKeys extends RevisedList<StoredApiKey> {
   readonly #unwritten = new Set<string>()
 
   /** `sandboxOnly`: the server lets no mail out, so every key is a sandbox key. */
-  constructor(services: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
-    super(
-      heldRows(services.db, { select: `select ${apiKeyRows.columns} from api_key`, where: 'revoked_at is null', read: apiKeyRows.read }),
-    )
+  constructor(services: ApiKeysServices) {
+    const { db, changes } = services
+    const select = `select ${apiKeyRows.columns} from api_key`
+    super({ kind: 'api_key', changes, fetch: heldRows(db, { select, where: 'revoked_at is null', read: apiKeyRows.read }) })
     this.#db = services.db
     this.#clock = services.clock
     this.#accounts = services.accounts
@@ -108,10 +114,12 @@ export class ApiKeys extends RevisedList<StoredApiKey> {
       lastUsedAt: null,
       revision: 0,
     }
-    const over = key.sandbox ? [] : this.inOrder(({ printed }) => printed)
-    await refusedAs(this.#db.write([apiKeyRows.insert(key), ...over.map(({ id }) => revoke(id, now))]), UniqueError, tokenUsed)
-    for (const { id } of over) this.drop(id)
+    const ids = key.sandbox ? [] : this.inOrder(({ printed }) => printed).map(({ id }) => id)
+    const batch = [apiKeyRows.insert(key), ...ids.map((id) => revoke(id, now)), ...this.note(key.id, ...ids)]
+    await refusedAs(this.#db.write(batch), UniqueError, tokenUsed)
+    for (const id of ids) this.drop(id)
     this.keep(key)
+    if (ids.length > 0) await this.changes.seenByAll()
     return key.id
   }
 
@@ -149,8 +157,9 @@ export class ApiKeys extends RevisedList<StoredApiKey> {
     if (after.expiresAt !== key.expiresAt) checkExpiry(after.expiresAt, this.#clock.now())
     const sql = `update api_key set ${apiKeyRows.assignments(apiKeyObject.changeable)}, revision = revision + 1
                   where id = :id and revoked_at is null and revision = :revision`
-    await this.#db.write([{ sql, params: apiKeyRows.params(after), expect: 1 }])
+    await this.#db.write([{ sql, params: apiKeyRows.params(after), expect: 1 }, ...this.note(key.id)])
     await this.reload(key.id)
+    await this.changes.seenByAll()
   }
 
   /** What is kept of the key's token. @throws SternaError `not_found` */
@@ -184,6 +193,7 @@ export class ApiKeys extends RevisedList<StoredApiKey> {
               returning id`,
         params: { id: keyId, digest, prefix, previousExpiresAt, now, force: force ? 1 : 0 },
       },
+      ...this.note(keyId),
     ])
     const [written] = await refusedAs(update, UniqueError, tokenUsed)
     if (written?.rows.length !== 1) {
@@ -193,17 +203,29 @@ export class ApiKeys extends RevisedList<StoredApiKey> {
       )
     }
     await this.reload(keyId)
+    await this.changes.seenByAll()
     return previousExpiresAt
   }
 
   /**
-   * Revokes a key; once the promise resolves, it no longer works.
+   * Revokes a key; once the promise resolves, it no longer works at any node.
    * @throws SternaError `not_found` if there is none, or it is already revoked
    */
   async revoke(keyId: string): Promise<void> {
-    this.#stored(keyId)
-    await this.#db.write([{ ...revoke(keyId, this.#clock.now()), expect: 1 }])
-    this.drop(keyId)
+    await this.#revokeThose([this.#stored(keyId).id])
+  }
+
+  /** Revokes all keys of an account. */
+  async revokeAll(accountId: string): Promise<void> {
+    await this.#revokeThose(this.list(accountId).map(({ id }) => id))
+  }
+
+  async #revokeThose(ids: string[]): Promise<void> {
+    if (ids.length === 0) return
+    const now = this.#clock.now()
+    await this.#db.write([...ids.map((id) => revoke(id, now)), ...this.note(...ids)])
+    for (const id of ids) this.drop(id)
+    await this.changes.seenByAll()
   }
 
   /** The account's keys that are not revoked, oldest first. */

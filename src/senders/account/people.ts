@@ -24,7 +24,7 @@ export interface People {
   devices: KnownDevices
 }
 
-interface PeopleServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface PeopleServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
   secrets: Secrets
   accounts: Accounts
   passwords: PasswordHasher

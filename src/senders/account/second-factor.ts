@@ -38,6 +38,7 @@ export class SecondFactors {
     const totpPending = secrets.seal(secret, sealContext(user))
     await db.write([
       { sql: 'update account_user set totp_pending = :totpPending where id = :id', params: { id: user.id, totpPending }, expect: 1 },
+      ...users.note(user.id),
     ])
     await users.changed(userId)
     return { secret: base32(secret), uri: otpauthUri(secret, { issuer: this.#issuer, email: user.email }) }
@@ -65,6 +66,7 @@ export class SecondFactors {
         sql: 'insert into recovery_code (user_id, digest) values (:userId, :digest)',
         params: { userId: user.id, digest: digestOf(recoveryCode) },
       })),
+      ...users.note(user.id),
     ])
     await users.changed(userId)
     return codes
@@ -92,6 +94,7 @@ export class SecondFactors {
     }
     await this.#write([
       { sql: 'update account_user set totp_step = :step where id = :id and totp_step < :step', params: { id: user.id, step }, expect: 1 },
+      ...users.note(user.id),
     ])
     await users.changed(userId)
   }
@@ -102,6 +105,7 @@ export class SecondFactors {
     await db.write([
       { sql: 'update account_user set totp_secret = null, totp_pending = null where id = :id', params: { id: userId }, expect: 1 },
       { sql: 'delete from recovery_code where user_id = :id', params: { id: userId } },
+      ...users.note(userId),
     ])
     await users.changed(userId)
   }

@@ -13,7 +13,7 @@ import { SessionTokens, type IssuedToken } from './session-tokens.ts'
 import type { StoredUser, User } from './user.ts'
 import type { Users } from './users.ts'
 
-interface SessionsServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface SessionsServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
   users: Users
   accounts: Pick<Accounts, 'accountFor'>
   secrets: Pick<Secrets, 'generations'>
@@ -75,7 +75,12 @@ export class Sessions extends HeldList<StoredSession> {
 
   /** `sandboxOnly`: the server lets no mail out. */
   constructor(services: SessionsServices & { sandboxOnly?: boolean }) {
-    super(heldRows(services.db, { select: `select ${sessionRows.columns} from user_session`, read: sessionRows.read }))
+    const { db, changes } = services
+    super({
+      kind: 'user_session',
+      changes,
+      fetch: heldRows(db, { select: `select ${sessionRows.columns} from user_session`, read: sessionRows.read }),
+    })
     this.#services = services
     this.#tokens = new SessionTokens(services.secrets)
     this.#sandboxOnly = services.sandboxOnly ?? false

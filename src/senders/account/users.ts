@@ -13,7 +13,7 @@ import { changeUser, deleteUser, demandOtherOperator, setPassword, shutOutUnless
 import { checkedUserEmail, userEmail } from './user-email.ts'
 import { storedUserOf, userRows, type StoredUser, type User } from './user.ts'
 
-interface UsersServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface UsersServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
   accounts: Accounts
   passwords: PasswordHasher
 }
@@ -33,7 +33,12 @@ export class Users extends HeldList<StoredUser> {
   readonly #services: UsersServices
 
   constructor(services: UsersServices) {
-    super(heldRows(services.db, { select: `select ${userRows.columns} from account_user`, read: storedUserOf }))
+    const { db, changes } = services
+    super({
+      kind: 'account_user',
+      changes,
+      fetch: heldRows(db, { select: `select ${userRows.columns} from account_user`, read: storedUserOf }),
+    })
     this.#services = services
   }
 
@@ -96,6 +101,7 @@ export class Users extends HeldList<StoredUser> {
         sql: `update account_user set invitation_digest = :invitationDigest, invitation_expires_at = :invitationExpiresAt where id = :id`,
         params: { id: user.id, invitationDigest, invitationExpiresAt },
       },
+      ...this.note(user.id),
     ])
     return { user: await this.changed(user.id), token }
   }
@@ -118,22 +124,24 @@ export class Users extends HeldList<StoredUser> {
   async takeInvitation(token: string, password: string): Promise<StoredUser> {
     const user = this.get(this.invited(token).id)
     const hash = await this.hashFor(user, password)
-    await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#services.clock.now() }))
-    return this.changed(user.id)
+    const taken = { digest: digestOf(token), hash, now: this.#services.clock.now() }
+    await this.#writeOr(invitationOver, [...takeInvitation(user.id, taken), ...this.note(user.id)])
+    return this.#over(user.id)
   }
 
   /** @throws SternaError `not_found`, or `invalid_state` for the account's last owner and for the last operator */
   async change(id: string, change: { role?: Role | undefined; operator?: boolean | undefined }): Promise<User> {
     const { id: known } = this.get(id)
-    await this.#writeOr(lastOne, [changeUser(known, change)])
-    return this.changed(known)
+    await this.#writeOr(lastOne, [changeUser(known, change), ...this.note(known)])
+    return this.#over(known)
   }
 
   /** @throws SternaError `not_found`, or `invalid_state` for the account's last owner and for the last operator */
   async remove(id: string): Promise<void> {
     const user = this.get(id)
-    await this.#writeOr(lastOne, [shutOutUnlessLast(user.id), ...deleteUser(user.id)])
+    await this.#writeOr(lastOne, [shutOutUnlessLast(user.id), ...deleteUser(user.id), ...this.note(user.id)])
     this.drop(user.id)
+    await this.changes.seenByAll()
   }
 
   /**
@@ -143,8 +151,9 @@ export class Users extends HeldList<StoredUser> {
   async removeAll(accountId: string): Promise<void> {
     const users = this.list(accountId)
     if (users.length === 0) return
-    await this.#writeOr(lastOne, [demandOtherOperator(accountId), ...users.flatMap(({ id }) => deleteUser(id))])
+    await this.#writeOr(lastOne, [demandOtherOperator(accountId), ...users.flatMap(({ id }) => [...deleteUser(id), ...this.note(id)])])
     for (const { id } of users) this.drop(id)
+    await this.changes.seenByAll()
   }
 
   /**
@@ -153,8 +162,8 @@ export class Users extends HeldList<StoredUser> {
    * @throws SternaError `invalid_credentials` if it has changed in the meantime
    */
   async setPassword(id: string, hash: string, { shown }: { shown: string | null }): Promise<StoredUser> {
-    await this.#writeOr(passwordOver, setPassword(id, { hash, shown }))
-    return this.changed(id)
+    await this.#writeOr(passwordOver, [...setPassword(id, { hash, shown }), ...this.note(id)])
+    return this.#over(id)
   }
 
   /**
@@ -164,6 +173,7 @@ export class Users extends HeldList<StoredUser> {
   async renewHash(id: string, hash: string, { shown }: { shown: string | null }): Promise<void> {
     await this.#writeOr(passwordOver, [
       { sql: 'update account_user set password = :hash where id = :id and password = :shown', params: { id, hash, shown }, expect: 1 },
+      ...this.note(id),
     ])
     await this.changed(id)
   }
@@ -200,7 +210,7 @@ export class Users extends HeldList<StoredUser> {
    * @throws ConflictError if a guard was not met
    */
   async add(user: StoredUser, guards: Statement[]): Promise<void> {
-    await refusedAs(this.#services.db.write([...guards, userRows.insert(user)]), UniqueError, userExists)
+    await refusedAs(this.#services.db.write([...guards, userRows.insert(user), ...this.note(user.id)]), UniqueError, userExists)
     this.keep(user)
   }
 
@@ -210,6 +220,13 @@ export class Users extends HeldList<StoredUser> {
    */
   async changed(id: string): Promise<StoredUser> {
     return (await this.reload(id)) ?? this.get(id)
+  }
+
+  /** The same once what the user could do before is over at every node. */
+  async #over(id: string): Promise<StoredUser> {
+    const user = await this.changed(id)
+    await this.changes.seenByAll()
+    return user
   }
 
   async #writeOr(refusal: () => SternaError, batch: Statement[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url'
+import type { HeldBy } from '../../platform/store/held-list.ts'
 import { RevisedList } from '../../platform/store/revised-list.ts'
 import { systemAccountId } from '../account/system-account.ts'
 import { type Domain, isSystemDomain, wasFound } from './domain.ts'
@@ -40,8 +41,8 @@ export abstract class DomainMemory extends RevisedList<Domain> {
   readonly #trackingHosts = new Map<string, Domain>()
 
   /** `returnPathDomain`: where bounces go while a domain's own return path is missing. */
-  constructor(fetch: (id: string | null) => Promise<Domain[]>, returnPathDomain: string) {
-    super(fetch)
+  constructor(held: Omit<HeldBy<Domain>, 'kind'>, returnPathDomain: string) {
+    super({ kind: 'domain', ...held })
     this.#returnPathDomain = returnPathDomain
   }
 

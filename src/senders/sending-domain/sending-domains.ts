@@ -31,7 +31,7 @@ export interface SendingDomainSettings extends RecordHosts {
   keepOldKeysMs: number
 }
 
-interface SendingDomainsServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
+interface SendingDomainsServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log'> {
   secrets: Secrets
   resolver: Resolver
   /** Hears about records that go missing, and everything that the server decides by itself. */
@@ -65,7 +65,7 @@ export class SendingDomains extends DomainMemory {
       for (const { sealedKeys } of stored) privateKeys.remember(sealedKeys)
       return stored.map(({ domain }) => domain)
     }
-    super(fetch, settings.returnPathDomain)
+    super({ changes: services.changes, fetch }, settings.returnPathDomain)
     this.#services = services
     this.#privateKeys = privateKeys
     this.#keySource = { privateKeys, generateKeys: services.generateKeys ?? generateDomainKeys }
@@ -108,7 +108,8 @@ export class SendingDomains extends DomainMemory {
   async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {
     const { keys, sealed } = await newKeys(wishes, this.#keySource, bare.createdAt)
     const domain: Domain = { ...bare, keys }
-    const inserted = refusedAs(this.#services.db.write(insertDomain(domain, sealed, maxDomains)), ConflictError, tooMany)
+    const insert = [...insertDomain(domain, sealed, maxDomains), ...this.note(domain.id)]
+    const inserted = refusedAs(this.#services.db.write(insert), ConflictError, tooMany)
     await refusedAs(inserted, UniqueError, (cause) => exists(bare.name, cause))
     this.#privateKeys.remember(sealed)
     return this.keep(domain)
@@ -147,9 +148,8 @@ export class SendingDomains extends DomainMemory {
   async remove(id: string): Promise<void> {
     await this.#turns.take(id, async () => {
       this.#getById(id)
-      await refusedAs(this.#services.db.write([removeDomain(id, this.#services.clock.now())]), ConflictError, (cause) =>
-        noDomain(id, cause),
-      )
+      const remove = [removeDomain(id, this.#services.clock.now()), ...this.note(id)]
+      await refusedAs(this.#services.db.write(remove), ConflictError, (cause) => noDomain(id, cause))
       await this.reload(id)
       this.#checks.forget(id)
     })
@@ -215,7 +215,7 @@ export class SendingDomains extends DomainMemory {
     const needed = new Set((await db.slowRead<{ id: string }>(neededDomains)).map(({ id }) => id))
     for (const domain of removed.filter(({ id }) => !needed.has(id))) {
       await policies.forget(domain.id)
-      await db.write(forgetDomain(domain.id), { mayBatch: true })
+      await db.write([...forgetDomain(domain.id), ...this.note(domain.id)], { mayBatch: true })
       this.drop(domain.id)
     }
   }
@@ -274,7 +274,7 @@ export class SendingDomains extends DomainMemory {
       if (decided === before) return before
       const after = { ...decided, revision: before.revision + 1 }
       const notices = changesToRecord(before, after).map((each) => audit.statementFor(each))
-      await db.write([...changeDomain(before, after, sealed), ...notices])
+      await db.write([...changeDomain(before, after, sealed), ...notices, ...this.note(id)])
       this.#privateKeys.remember(sealed)
       this.keep(after)
       logChanges(before, after, log)

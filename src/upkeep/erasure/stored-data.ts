@@ -130,7 +130,13 @@ export const storedTables: Record<string, StoredTable> = {
   },
   secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
   ticket_key: { about: 'what TLS session tickets are encrypted with, sealed', kept: 'two days', none: 'id key made_at' },
-  node: { about: 'processes that deliver mail and post to webhooks', kept: 'until the next start', none: 'name started_at beat version' },
+  node: {
+    about: 'processes that deliver mail and post to webhooks',
+    kept: 'until the next start',
+    none: 'name started_at beat version changes_seen',
+  },
+  change_log: { about: 'what nodes tell each other to read anew, by its id', kept: 'until all have read it', none: 'seq kind id' },
+  change_order: { about: 'how many changes nodes have told each other', kept: 'for ever', none: 'last' },
   copied: { about: 'which copies the database comes from', kept: 'until their held mail is released', none: 'copied_at is_held by_files' },
   last_place: {
     about: 'files and machine of the last start',

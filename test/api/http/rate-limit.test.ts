@@ -7,6 +7,7 @@ import { saveWindow, timesOf } from '../../../src/api/http/rate-limit-store.ts'
 import { RateLimit } from '../../../src/api/http/rate-limit.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { minuteMs, RateLimiter } from '../../../src/platform/rate-limiter.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { startApiServer, type ApiAnswer, type ApiServer } from '../../support/api-server.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -110,7 +111,7 @@ test('an address that keeps failing is held up; a valid key from there is not, a
 async function limitsFixture() {
   const db = await testDatabase()
   const clock = settableClock()
-  const accounts = new Accounts({ db, clock })
+  const accounts = new Accounts({ db, clock, changes: aloneWithChanges })
   const start = async () => {
     const rateLimit = new RateLimit({ db, clock, log: silentLog, accounts }, { plans, defaultPlan: 'free' })
     await rateLimit.start()

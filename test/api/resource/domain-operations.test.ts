@@ -6,6 +6,7 @@ import { dnsResolver } from '../../../src/platform/dns/dns-resolver.ts'
 import { domainOperations } from '../../../src/api/resource/domain-operations.ts'
 import type { ServerRecord } from '../../../src/senders/sending-domain/server-records.ts'
 import { SendingDomains } from '../../../src/senders/sending-domain/sending-domains.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
@@ -28,6 +29,7 @@ async function startApi() {
     domains = new SendingDomains({
       db,
       clock,
+      changes: aloneWithChanges,
       log,
       resolver,
       audit: new AuditLog({ db, clock }),

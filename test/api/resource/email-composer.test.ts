@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { EmailComposer } from '../../../src/api/resource/email-composer.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { LiveTemplates } from '../../../src/mail/template/live-templates.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { startedThreads } from '../../support/started-threads.ts'
 import { unsubscribeContext } from '../../support/submission-fixture.ts'
@@ -19,7 +20,7 @@ function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
   const composer = new EmailComposer({
     clock: settableClock(),
     log: silentLog,
-    templates: new LiveTemplates({ read: async () => [] }),
+    templates: new LiveTemplates({ read: async () => [] }, aloneWithChanges),
     messageSizeLimit,
     unsubscribe: unsubscribeContext,
   })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { SternaError } from '../../../src/platform/errors.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { ConflictError, StorageFullError, type Database } from '../../../src/platform/store/database.ts'
 import { acceptBatch } from '../../../src/mail-in/submission/accept-batch.ts'
 import type { AcceptServices } from '../../../src/mail-in/submission/admit.ts'
@@ -46,6 +47,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   const services: AcceptServices = {
     db: counted,
     clock,
+    changes: aloneWithChanges,
     log: silentLog,
     queue,
     accounts,

@@ -6,6 +6,7 @@ import { Health } from '../../../src/platform/health.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
 import { QueueRunner } from '../../../src/mail-out/queue/queue-runner.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { MemoryPool } from '../../../src/platform/memory-pool.ts'
 import type { SendOptions } from '../../../src/mail/message/send-options.ts'
@@ -80,6 +81,7 @@ async function startQueue(db: Database): Promise<Relay> {
         nodes: aloneAs('node_1'),
         db,
         clock,
+        changes: aloneWithChanges,
         deliver,
         erasedAddress,
         metrics: metricsOf(),
@@ -104,6 +106,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const services: AcceptServices = {
     db,
     clock,
+    changes: aloneWithChanges,
     log: silentLog,
     erasedAddress,
     erasedListing: new ErasedListing(db),

@@ -13,6 +13,7 @@ import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
 import { ContentBudget } from '../../../src/mail-out/queue/content-budget.ts'
 import { Dispatch, type DispatchServices } from '../../../src/mail-out/queue/dispatch.ts'
 import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { Claims } from '../../../src/platform/store/claims.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
@@ -65,11 +66,16 @@ const takeAll: Deliver = (job, onAttempt) => {
   for (const { id } of job.recipients) onAttempt(unconnectedAttempt(id, taken))
 }
 
-function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices['envelopeFor'] = () => plainEnvelope): Dispatch {
+function dispatchOver(
+  deliver: Deliver = takeAll,
+  envelopeFor: DispatchServices['envelopeFor'] = () => plainEnvelope,
+  caughtUp = () => aloneWithChanges.caughtUp(),
+): Dispatch {
   return new Dispatch(
     {
       db,
       clock,
+      changes: { caughtUp },
       log: silentLog,
       metrics: metricsOf(),
       envelopeFor,
@@ -176,6 +182,13 @@ describe('mail that cannot be signed', () => {
     expect(await recipientRows(db, 'state, last_response, due_at')).toEqual([
       { state: 'deferred', last_response: expect.stringMatching(reason), due_at: clock.now() + minute },
     ])
+  })
+
+  test('goes out if its domain is one that another node has just made known', async () => {
+    let isKnown = false
+    const caughtUp = async (): Promise<void> => void (isKnown = true)
+    await deliver(dispatchOver(takeAll, () => (isKnown ? plainEnvelope : null), caughtUp))
+    expect(await recipientRows(db, 'state')).toEqual([{ state: 'delivered' }])
   })
 
   test('of the sandbox needs no signature', async () => {

@@ -9,6 +9,7 @@ import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
 import type { DispatchServices } from '../../../src/mail-out/queue/dispatch.ts'
 import { QueueRunner } from '../../../src/mail-out/queue/queue-runner.ts'
 import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { DamagedError, type Database } from '../../../src/platform/store/database.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
@@ -59,6 +60,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       nodes: aloneAs('node_1'),
       db,
       clock,
+      changes: aloneWithChanges,
       log: silentLog,
       metrics: metricsOf(),
       health: new Health({ clock, log: silentLog }),

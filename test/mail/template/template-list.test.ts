@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Accounts } from '../../../src/senders/account/accounts.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { LiveTemplates } from '../../../src/mail/template/live-templates.ts'
 import { TemplateList } from '../../../src/mail/template/template-list.ts'
@@ -21,8 +22,8 @@ const hello = {
 async function open() {
   const db = await testDatabase()
   const clock = settableClock()
-  const { id: accountId } = await new Accounts({ db, clock }).create('acme', 'free')
-  return { db, accountId, list: new TemplateList({ db, clock }) }
+  const { id: accountId } = await new Accounts({ db, clock, changes: aloneWithChanges }).create('acme', 'free')
+  return { db, accountId, list: new TemplateList({ db, clock, changes: aloneWithChanges }) }
 }
 
 /** Counts what is read, and holds it back as long as `gate` is closed. */
@@ -34,7 +35,7 @@ function watched(db: Database) {
     await watch.gate
     return rows as never
   }
-  return { watch, live: new LiveTemplates({ read }) }
+  return { watch, live: new LiveTemplates({ read }, aloneWithChanges) }
 }
 
 test('a published template is read once, until it is changed', async () => {
@@ -46,7 +47,7 @@ test('a published template is read once, until it is changed', async () => {
   expect(watch.reads).toBe(1)
   await list.change(accountId, id, { html: 'two' })
   await list.versions.publish(accountId, id, { by: null })
-  live.forget(id)
+  await live.reload(id)
   expect((await live.get(accountId, 'hello')).template.html).toBe('two')
 })
 
@@ -60,7 +61,7 @@ test('what was read while it was being changed is not kept', async () => {
   const early = live.get(accountId, 'hello')
   await list.change(accountId, id, { html: 'two' })
   await list.versions.publish(accountId, id, { by: null })
-  live.forget(id)
+  await live.reload(id)
   resolve()
   expect((await early).template.html).toBe('one')
   expect((await live.get(accountId, 'hello')).template.html).toBe('two')

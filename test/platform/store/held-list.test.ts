@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { deliveryNotices } from '../../../src/senders/account/account-policy.ts'
 import { Accounts } from '../../../src/senders/account/accounts.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
@@ -10,7 +11,7 @@ const clock = settableClock()
 /** The accounts of one database, held twice. */
 async function heldTwice() {
   const db = await testDatabase()
-  const [here, there] = [new Accounts({ db, clock }), new Accounts({ db, clock })]
+  const [here, there] = [new Accounts({ db, clock, changes: aloneWithChanges }), new Accounts({ db, clock, changes: aloneWithChanges })]
   const shop = await here.create('shop', 'starter')
   await there.load()
   return { here, there, shop }

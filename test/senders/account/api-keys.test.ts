@@ -4,6 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { Accounts } from '../../../src/senders/account/accounts.ts'
 import { digestOf, newToken } from '../../../src/senders/account/api-key-token.ts'
 import { ApiKeys } from '../../../src/senders/account/api-keys.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { openDatabase } from '../../../src/platform/store/sqlite/sqlite-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
@@ -16,8 +17,8 @@ let accounts: Accounts
 let apiKeys: ApiKeys
 
 const load = async (): Promise<void> => {
-  accounts = new Accounts({ db, clock })
-  apiKeys = new ApiKeys({ db, clock, accounts })
+  accounts = new Accounts({ db, clock, changes: aloneWithChanges })
+  apiKeys = new ApiKeys({ db, clock, changes: aloneWithChanges, accounts })
   await accounts.load()
   await apiKeys.load()
 }

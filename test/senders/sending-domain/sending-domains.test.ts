@@ -9,6 +9,7 @@ import { DkimSigner } from '../../../src/mail-out/delivery/dkim-sign.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import type { Domain } from '../../../src/senders/sending-domain/domain.ts'
 import { SendingDomains } from '../../../src/senders/sending-domain/sending-domains.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
 import { type FakeDns, startFakeDns } from '../../support/fake-dns.ts'
 import { settableClock } from '../../support/settable-clock.ts'
@@ -50,6 +51,7 @@ async function setUp(authoritative?: (name: string) => Promise<DnsResolver[]>) {
       secrets,
       resolver,
       clock,
+      changes: aloneWithChanges,
       log: createLog('warn', (line) => logged.push(line)),
       audit,
       policies,

@@ -5,6 +5,7 @@ import { BodyBudget } from '../../../../src/api/http/body-budget.ts'
 import { compatApis } from '../../../../src/api/http/compat/compat-apis.ts'
 import { MessageReader } from '../../../../src/mail/message/message-reader.ts'
 import type { AcceptBatch } from '../../../../src/mail-in/submission/accept-batch.ts'
+import { aloneWithChanges } from '../../../../src/platform/store/changes.ts'
 import { StorageFullError } from '../../../../src/platform/store/database.ts'
 import { SuppressionEntries } from '../../../../src/mail/suppression/suppression-entries.ts'
 import { silentLog } from '../../../../src/platform/log.ts'
@@ -46,7 +47,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
   const clock = settableClock()
   const fail = (): Promise<never> => Promise.reject(error)
   const db = await testDatabase()
-  const templates = new TemplateList({ db, clock })
+  const templates = new TemplateList({ db, clock, changes: aloneWithChanges })
   const composer = new EmailComposer({
     clock,
     log: silentLog,

@@ -1,0 +1,159 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { mailQuota, suppressionPolicy } from '../../src/senders/account/account-policy.ts'
+import { startFakeMx } from '../support/fake-mx.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
+import { startTwoNodes, type TestNode } from '../support/two-nodes.ts'
+
+const second = 1_000
+const email = (from: string) => ({ from, to: 'bob@rcpt.example', subject: 'Hi', text: 'Hi' })
+
+/** Two nodes that know one account, with a key of full access. */
+async function start(settings: Record<string, string> = {}, zone = {}) {
+  const { a, b } = await startTwoNodes(settings, zone)
+  const { accounts, apiKeys } = a.relay.services
+  const account = await accounts.create('shop', 'enterprise')
+  const { id, token } = await apiKeys.create({ accountId: account.id, name: 'shop', permission: 'full_access' })
+  await b.relay.services.changes.caughtUp()
+  return { a, b, account, key: { id, token } }
+}
+
+/** Waits for what needs the other node to have read the changes, which it has not before its clock moves. */
+async function onceSeen<T>(work: Promise<T>, { here, there }: { here: TestNode; there: TestNode }): Promise<T> {
+  let isDone = false
+  void work.finally(() => (isDone = true)).catch(() => {})
+  // As long as it takes to do the same where nobody is waited for.
+  await there.relay.services.db.slowRead('select 1')
+  await here.relay.services.changes.caughtUp()
+  expect(isDone).toBe(false)
+  await expect
+    .poll(() => {
+      there.clock.advance(second)
+      here.clock.advance(second)
+      return isDone
+    })
+    .toBe(true)
+  return work
+}
+
+test('what is made at one node works at the next request at the other: keys, domains, templates, users, webhooks', async () => {
+  const { a, b, key } = await start()
+  const made = await a.call('POST', '/api/api-keys', { ...key, body: { name: 'new', permission: 'full_access' } })
+  const token: string = made.body.token
+  expect(await b.call('GET', '/api/domains', { token })).toMatchObject({ status: 200, body: { data: [] } })
+
+  const domain = await a.call('POST', '/api/domains', { token, body: { name: 'sender.example' } })
+  expect((await b.call('GET', `/api/domains/${domain.body.id}`, { token })).status).toBe(200)
+  expect((await b.call('POST', '/api/send', { token, body: email('app@sender.example') })).body.name).toBe('domain_not_verified')
+  await a.relay.services.sendingDomains.verifyManually(domain.body.id)
+  expect((await b.call('POST', '/api/send', { token, body: email('app@sender.example') })).status).toBe(200)
+
+  const hook = await a.call('POST', '/api/webhooks', { token, body: { url: 'https://app.example/hook' } })
+  expect((await b.call('GET', '/api/webhooks', { token })).body.data).toMatchObject([{ id: hook.body.id }])
+
+  const template = await a.call('POST', '/api/templates', { token, body: { name: 'hello', alias: 'hello', subject: 'Hi', html: 'one' } })
+  const publish = () => a.call('POST', `/api/templates/${template.body.id}/publish`, { token })
+  const sent = async () => {
+    const { live } = b.relay.services.templates
+    return (await live.get(b.relay.services.accounts.getAccount('shop').id, 'hello')).template.html
+  }
+  await publish()
+  expect(await sent()).toBe('one')
+  await a.call('PATCH', `/api/templates/${template.body.id}`, { token, body: { html: 'two' } })
+  await publish()
+  b.clock.advance(second)
+  await expect.poll(sent).toBe('two')
+})
+
+test('an invitation made at one node is accepted at the other, and the password works at both', async () => {
+  const { a, b, account } = await start()
+  const invited = await a.relay.services.people.users.invite({
+    accountId: account.id,
+    email: 'ann@shop.example',
+    role: 'owner',
+    operator: false,
+  })
+  const password = 'correct horse battery staple'
+  const page = `${b.baseUrl}/invite/${invited.token}`
+  expect(await (await fetch(page)).text()).toContain('ann@shop.example')
+  const accept = fetch(page, { method: 'POST', body: new URLSearchParams({ password }) })
+  expect((await onceSeen(accept, { here: b, there: a })).status).toBe(200)
+  expect((await a.call('POST', '/session', { body: { email: 'ann@shop.example', password } })).status).toBeLessThan(300)
+})
+
+test('a key made at one node logs in over SMTP at the other at once', async () => {
+  const { a, b, key } = await start()
+  const { body } = await a.call('POST', '/api/api-keys', { ...key, body: { name: 'smtp', permission: 'sending_access' } })
+  const client = await SmtpClient.logIn(b.submissionPort, body.token)
+  expect((await client.command('MAIL FROM:<app@sender.example>')).code).toBe(250)
+  const stranger = await SmtpClient.connect(b.submissionPort)
+  await stranger.command('EHLO client.example')
+  await stranger.command('STARTTLS')
+  await stranger.startTls()
+  expect((await stranger.login(`${key.token}x`)).code).toBe(535)
+})
+
+test('a key that is revoked or limited at one node is refused at the other as soon as that is answered', async () => {
+  const { a, b, key } = await start()
+  const { body } = await a.call('POST', '/api/api-keys', { ...key, body: { name: 'old', permission: 'full_access' } })
+  const old = { token: body.token as string }
+  expect((await b.call('GET', '/api/domains', old)).status).toBe(200)
+  await onceSeen(a.relay.services.apiKeys.change(body.id, { permission: 'sending_access' }), { here: a, there: b })
+  expect((await b.call('GET', '/api/domains', old)).status).toBe(403)
+  const revoked = a.call('DELETE', `/api/api-keys/${body.id}`, key)
+  expect((await onceSeen(revoked, { here: a, there: b })).status).toBe(200)
+  expect((await b.call('GET', '/api/domains', old)).status).toBe(401)
+})
+
+test('an account that is suspended at one node while its plan changes at the other has both, and sends nowhere', async () => {
+  const { a, b, account, key } = await start()
+  const suspend = a.relay.services.accounts.change('shop', { status: 'suspended' })
+  await b.relay.services.accounts.change('shop', { plan: 'pro' })
+  await onceSeen(suspend, { here: a, there: b })
+  await a.relay.services.changes.caughtUp()
+  for (const { relay } of [a, b]) expect(relay.services.accounts.accountFor(account.id)).toMatchObject({ status: 'suspended', plan: 'pro' })
+  for (const node of [a, b]) expect((await node.call('POST', '/api/send', { ...key, body: email('app@sender.example') })).status).toBe(403)
+})
+
+test('two nodes that change different fields of a policy, a domain, a webhook or a key keep both', async () => {
+  const { a, b, account, key } = await start()
+  const both = async (path: string, here: object, there: object) => {
+    const answers = [a.call('PATCH', path, { ...key, body: here }), b.call('PATCH', path, { ...key, body: there })]
+    let left = answers.length
+    for (const answer of answers) void answer.finally(() => left--).catch(() => {})
+    await expect.poll(() => ([a, b].forEach(({ clock }) => clock.advance(second)), left)).toBe(0)
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200])
+    for (const node of [a, b]) expect((await node.call('GET', path, key)).body).toMatchObject({ ...here, ...there })
+  }
+  const domain = await a.call('POST', '/api/domains', { ...key, body: { name: 'sender.example' } })
+  await both(`/api/domains/${domain.body.id}`, { open_tracking: true }, { tls: 'enforced' })
+  const hook = await a.call('POST', '/api/webhooks', { ...key, body: { url: 'https://app.example/hook' } })
+  await both(`/api/webhooks/${hook.body.id}`, { status: 'disabled' }, { url: 'https://app.example/new' })
+  const keys = { a: a.relay.services.apiKeys, b: b.relay.services.apiKeys }
+  const { id } = await keys.a.create({ accountId: account.id, name: 'old', permission: 'sending_access' })
+  await b.relay.services.changes.caughtUp()
+  const changed = Promise.all([keys.a.change(id, { name: 'new' }), keys.b.change(id, { domainId: domain.body.id })])
+  await onceSeen(changed, { here: a, there: b })
+  for (const held of [keys.a, keys.b]) expect(held.get(id)).toMatchObject({ name: 'new', domainId: domain.body.id })
+  const [here, there] = [a.relay.services.policies, b.relay.services.policies]
+  await Promise.all([here.change(mailQuota, account.id, { day: 5 }), there.change(mailQuota, account.id, { month: 50 })])
+  await here.change(suppressionPolicy, account.id, { softBounces: 3 } as never)
+  for (const { relay } of [a, b]) {
+    await relay.services.changes.caughtUp()
+    expect(relay.services.policies.of(mailQuota, account.id)).toEqual({ day: 5, month: 50 })
+  }
+})
+
+test('a node takes in the bounces of a domain that another node has just made known', async () => {
+  const host = '127.0.2.83'
+  const mx = await startFakeMx({ host })
+  onTestFinished(() => mx.close())
+  const { a, b, account } = await start({ delivery_port: String(mx.port) }, { 'rcpt.example': { a: [host] } })
+  const { sendingDomains } = a.relay.services
+  const domain = await sendingDomains.add(account.id, 'sender.example')
+  const stranger = await SmtpClient.connect(b.returnPathPort)
+  await stranger.command('EHLO mx.example')
+  await stranger.command('MAIL FROM:<>')
+  expect((await stranger.command('RCPT TO:<postmaster@nowhere.example>')).code).toBe(550)
+  expect((await stranger.command(`RCPT TO:<postmaster@${domain.returnPathLabel}.sender.example>`)).last).toContain('No such mailbox here')
+  expect(b.relay.services.sendingDomains.find('sender.example')).toHaveLength(1)
+})

@@ -57,6 +57,8 @@ const special: Record<string, string | null> = {
   event_block: null,
   search_part: null,
   search_term: null,
+  // What its holder alone sees, for a minute.
+  preview: null,
   idempotency: "operation not like 'sandbox-%'",
   returned_mail: 'true',
   webhook_attempt: `delivery_id in (${liveDeliveries})`,

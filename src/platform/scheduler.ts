@@ -3,7 +3,7 @@ import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 
 /** A repeated job. It decides by itself what is due, so an extra or a missed run does no harm. */
-interface Job {
+export interface Job {
   name: string
   /** Cron expression, UTC. */
   cron: string

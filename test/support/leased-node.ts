@@ -11,6 +11,8 @@ export interface TestNode {
   clock: SettableClock
   /** Why it had to end; null if it had not. */
   buried: Error | null
+  /** The tables that others may have added rows to. */
+  heard: string[]
   /** True while the database does not answer: batches wait. */
   cutOff(isCutOff: boolean): void
   /** Resolves when no batch is under way. */
@@ -18,7 +20,8 @@ export interface TestNode {
 }
 
 /** Joins a database that others may have joined. */
-export async function leasedNode(db: Pick<Database, 'write'>, clock = settableClock()): Promise<TestNode> {
+export async function leasedNode(db: Pick<Database, 'write'>, { isWatching = true } = {}): Promise<TestNode> {
+  const clock = settableClock()
   let open = Promise.withResolvers<void>()
   open.resolve()
   const pending = new Set<Promise<unknown>>()
@@ -31,11 +34,12 @@ export async function leasedNode(db: Pick<Database, 'write'>, clock = settableCl
   const deadline = new LeaseDeadline(undefined, () => clock.steady())
   const node: TestNode = {
     nodes: await LeasedNodes.join(
-      { db: { write }, clock, deadline },
+      { db: { write }, clock, deadline, heard: (table) => node.heard.push(table) },
       { version: '1', log: silentLog, onBuried: (error) => (node.buried = error) },
     ),
     clock,
     buried: null,
+    heard: [],
     cutOff(isCutOff) {
       open.resolve()
       if (isCutOff) open = Promise.withResolvers()
@@ -47,7 +51,7 @@ export async function leasedNode(db: Pick<Database, 'write'>, clock = settableCl
       } while (pending.size > 0)
     },
   }
-  node.nodes.watch()
+  if (isWatching) node.nodes.watch()
   onTestFinished(() => {
     node.cutOff(false)
     return node.nodes.leave().catch(() => {})

@@ -8,9 +8,11 @@ import { leasedNode, pass, type TestNode } from './leased-node.ts'
 export async function outliveNodes(db: Database): Promise<void> {
   const [dead, next] = [await leasedNode(db), await leasedNode(db)]
   claimsOf(next, db)
+  const end = await next.nodes.duty('sweeping', async () => () => {})
   await pass(1, dead, next)
   await pass(6, next)
   expect(next.nodes.live()).toEqual([next.nodes.self])
+  await end()
   await next.nodes.leave()
   expect(await db.read('select name from node')).toEqual([])
 }

@@ -3,7 +3,7 @@ import { newId, timeOfId } from '../../platform/id.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { LogReader } from '../../mail/event/log-reader.ts'
 import { Claims } from '../../platform/store/claims.ts'
-import type { Nodes } from '../../platform/store/nodes.ts'
+import type { EndDuty, Nodes } from '../../platform/store/nodes.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { EmailOrder } from './email-order.ts'
@@ -26,7 +26,7 @@ import { webhookRequest } from './webhook-request.ts'
 import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
-  nodes: Pick<Nodes, 'self' | 'freeBuried'>
+  nodes: Pick<Nodes, 'self' | 'freeBuried' | 'duty'>
   list: WebhookList
   poster: WebhookPoster
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
@@ -62,6 +62,7 @@ export class WebhookRunner {
   readonly #order = new EmailOrder()
   readonly #claims: Claims
   readonly #log: LogReader
+  #endFanOut: EndDuty = () => {}
   #running = false
   #brokenOff = false
 
@@ -92,13 +93,16 @@ export class WebhookRunner {
     await this.#claims.start()
     this.#running = true
     await this.#lookForDue()
-    await this.#log.start()
+    this.#endFanOut = await this.#services.nodes.duty('webhook fan-out', async () => {
+      await this.#log.start()
+      return () => this.#log.stop()
+    })
   }
 
   /** Starts nothing new. Waits this long for attempts in hand, then aborts them; they are due again after the next start. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
-    this.#claims.track(this.#log.stop())
+    this.#claims.track(Promise.resolve(this.#endFanOut()))
     await this.#claims.end(graceMs, () => {
       this.#brokenOff = true
       this.#services.poster.breakOff()

@@ -2,7 +2,8 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import { ConflictError, unlessConflict, type Database, type Statement } from './database.ts'
 import { LeaseDeadline } from './lease-deadline.ts'
-import { BuriedError, type Joining, type LeftInHand, type Nodes } from './nodes.ts'
+import { freeDuties, LeasedDuty } from './leased-duty.ts'
+import { BuriedError, type BeginDuty, type EndDuty, type Joining, type LeftInHand, type Nodes } from './nodes.ts'
 import { insertNode } from './only-node.ts'
 import { Silence, silentMs, type Beat } from './silence.ts'
 
@@ -10,6 +11,13 @@ interface LeasedServices {
   db: Pick<Database, 'write'>
   clock: Clock
   deadline?: LeaseDeadline
+  /** Called when another node may have added rows to a table that somebody listens to. */
+  heard?: (table: 'event') => void
+}
+
+interface Holder {
+  name: string
+  holder: string | null
 }
 
 /** How often a node says that it lives, ms. */
@@ -28,6 +36,9 @@ export class LeasedNodes implements Nodes {
   readonly #joining: Joining
   readonly #left: LeftInHand[] = []
   readonly #silence = new Silence()
+  readonly #duties = new Map<string, LeasedDuty>()
+  /** The newest event that was told of. */
+  #newest = 0
   #live: readonly string[]
   #isWatching = false
   #hasLeft = false
@@ -66,6 +77,12 @@ export class LeasedNodes implements Nodes {
     this.#isWatching = true
   }
 
+  async duty(name: string, begin: BeginDuty): Promise<EndDuty> {
+    const duty = new LeasedDuty(name, begin, { ...this.#services, log: this.#joining.log, self: this.self })
+    this.#duties.set(name, duty)
+    return () => duty.end()
+  }
+
   async leave(): Promise<void> {
     this.#hasLeft = true
     this.#cancelBeat()
@@ -94,14 +111,18 @@ export class LeasedNodes implements Nodes {
     const { log } = this.#joining
     const beganAt = clock.steady()
     try {
-      const [, read] = await db.write([
+      const [, beats, holders, newest] = await db.write([
         { sql: 'update node set beat = beat + 1 where name = :name', params: { name: this.self }, expect: 1 },
         { sql: 'select name, beat from node order by name' },
+        { sql: 'select name, holder from duty order by name' },
+        { sql: 'select coalesce(max(seq), 0) as seq from event' },
       ])
       this.#extend(beganAt)
       if (this.#isLate) log.info({}, 'this node can write to the database again')
       this.#isLate = false
-      await this.#look((read?.rows ?? []) as unknown as Beat[], beganAt)
+      this.#hear(Number(newest?.rows[0]?.['seq'] ?? 0))
+      await this.#look((beats?.rows ?? []) as unknown as Beat[], beganAt)
+      this.#takeDuties((holders?.rows ?? []) as unknown as Holder[])
     } catch (error) {
       if (error instanceof ConflictError) {
         this.#hasLeft = true
@@ -111,6 +132,16 @@ export class LeasedNodes implements Nodes {
       this.#isLate = true
     }
     this.#beatLater(beganAt)
+  }
+
+  #hear(newest: number): void {
+    if (newest > this.#newest) this.#services.heard?.('event')
+    this.#newest = newest
+  }
+
+  #takeDuties(holders: Holder[]): void {
+    if (!this.#isWatching || this.#hasLeft) return
+    for (const [name, duty] of this.#duties) duty.look(holders.find((row) => row.name === name)?.holder)
   }
 
   async #look(beats: Beat[], beganAt: number): Promise<void> {
@@ -135,7 +166,7 @@ export class LeasedNodes implements Nodes {
 
   /** Once for each text: several users of one table register the same. */
   #freeing(node: string): Statement[] {
-    const statements = this.#left.flatMap(({ free }) => free(node))
+    const statements = [freeDuties(node), ...this.#left.flatMap(({ free }) => free(node))]
     return [...new Map(statements.map((statement) => [statement.sql, statement])).values()]
   }
 }

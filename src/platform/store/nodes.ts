@@ -14,9 +14,18 @@ export interface Nodes {
   freeBuried(left: LeftInHand): void
   /** Call it when all that may be left in hand is registered: from now on, what dead nodes have left is freed. */
   watch(): void
+  /**
+   * Work that one node at a time does, here or at another. Begins it at once where there is one node; where there are several, when nobody else
+   * does it, after `watch`. Returns what ends it, and leaves it to another.
+   */
+  duty(name: string, begin: BeginDuty): Promise<EndDuty>
   /** Frees what this node has in hand, and ends its part. */
   leave(): Promise<void>
 }
+
+/** Begins the work of a duty, and returns what ends that. Called again if it fails. */
+export type BeginDuty = () => Promise<EndDuty>
+export type EndDuty = () => Promise<unknown> | void
 
 /** What nodes have in hand of one kind. */
 export interface LeftInHand {

@@ -24,6 +24,7 @@ export const aloneAs = (self: string): Nodes => ({
   live: () => [self],
   freeBuried() {},
   watch() {},
+  duty: (_name, begin) => begin(),
   async leave() {},
 })
 

@@ -56,7 +56,7 @@ export async function startRelay(config: Config, outside: RelayEnvironment): Pro
     const given = { shares, version, loadDashboard: outside.loadDashboard ?? loadDashboard }
     const services = await startServices({ ...core, ...given, nodes, owner: nodes.self }, stops)
     const listeners = await openListeners(services, stops)
-    const scheduler = startJobs({ ...services, ...listeners }, stops)
+    const scheduler = await startJobs({ ...services, ...listeners }, stops)
     keepWatchOfClock(services, scheduler, stops)
     nodes.watch()
     const reload = async (next: Config): Promise<ConfigChanges> => {

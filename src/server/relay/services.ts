@@ -59,6 +59,7 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   const space = await start(new FreeSpace(opened.files?.directory ?? null, config.storage.reserve, opened.health), stops)
   const uploads = new Uploads({ ...opened, space })
   await uploads.sweep()
+  takeOverLeft({ ...opened, hits, uploads, erasures })
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
   const idempotencyKeys = new IdempotencyKeys(opened)
   const intake = openIntake({ ...opened, queue, uploads, idempotencyKeys, verifiedDomainFor, giveUpAfterMs: config.delivery.giveUpAfter })
@@ -84,6 +85,16 @@ export async function startServices(opened: Opened, stops: Stop[]) {
     follower,
     rollup,
   }
+}
+
+/** What a node has left of these is free as soon as it has gone; it need not wait for the job of the next minute. */
+function takeOverLeft({ nodes, log, hits, uploads, erasures }: Opened & { hits: HitRecorder; uploads: Uploads; erasures: Erasures }): void {
+  const failed = (error: unknown): void => log.warn({ error }, 'what another node has left is looked for again in a minute')
+  const onFreed = (): void => {
+    hits.start()
+    void Promise.all([uploads.sweep(), erasures.resume()]).catch(failed)
+  }
+  nodes.freeBuried({ free: () => [], onFreed })
 }
 
 async function startWebhooks(opened: Opened & { reprieve: Reprieve; isClockBehind: boolean }, stops: Stop[]): Promise<Webhooks> {
@@ -125,7 +136,12 @@ async function startSystemMail(services: Opened & Intake, stops: Stop[]) {
   const systemDomain = () => sendingDomains.systemDomain()
   const systemMail = new SystemMailer({ ...services, systemDomain }, { hostname, sandboxOnly: mode === 'sandbox' })
   const own = { ...services, ...people, systemMail }
-  await start(new NoticeRunner(own, { hostname, delayAfterMs: config.notices.delayAfter }), stops)
+  const notices = new NoticeRunner(own, { hostname, delayAfterMs: config.notices.delayAfter })
+  const endNotices = await services.nodes.duty('delivery notices', async () => {
+    await notices.start()
+    return () => notices.stop()
+  })
+  stops.push(endNotices)
   const returnedMail = await openFeedback(own, stops)
   const toUsers = { baseUrl, canMail: mode !== 'sandbox' }
   const resetRequests = new ResetRequests(own, toUsers)

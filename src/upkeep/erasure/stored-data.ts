@@ -130,6 +130,7 @@ export const storedTables: Record<string, StoredTable> = {
   },
   secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
   ticket_key: { about: 'what TLS session tickets are encrypted with, sealed', kept: 'two days', none: 'id key made_at' },
+  duty: { about: 'which process does what only one may do', kept: 'always', none: 'name holder' },
   node: {
     about: 'processes that deliver mail and post to webhooks',
     kept: 'until the next start',

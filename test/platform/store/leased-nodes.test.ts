@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
+import { recordEvent } from '../../../src/mail/event/event-log.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { BuriedError } from '../../../src/platform/store/nodes.ts'
 import { leasedNode, pass, passCutOff, type TestNode } from '../../support/leased-node.ts'
@@ -128,4 +129,78 @@ test('the lease of a node ends for itself before the others bury it, and lasts w
   expect([a.nodes.deadline.isPast, await rows()]).toEqual([true, expect.arrayContaining([a.nodes.self])])
   await pass(2, b)
   expect(await rows()).toEqual([b.nodes.self])
+})
+
+/** A duty as a node would have it: how often it began and ended there. */
+async function dutyAt({ nodes }: TestNode, name = 'sweeping', fails = () => false) {
+  const does = { begun: 0, ended: 0, isBusy: () => does.begun > does.ended, end: async () => {} }
+  const end = await nodes.duty(name, async () => {
+    if (fails()) throw new Error('not here')
+    does.begun++
+    return () => void does.ended++
+  })
+  does.end = async () => void (await end())
+  return does
+}
+
+test('one node does a duty; after its death another has it within ten seconds, after its stop within one', async () => {
+  const [a, b, c] = (await joined(3)) as [TestNode, TestNode, TestNode]
+  const duties = await Promise.all([a, b, c].map((node) => dutyAt(node)))
+  const busy = () => duties.map((duty) => duty.isBusy())
+  await pass(1, a)
+  await pass(5, a, b, c)
+  expect(busy()).toEqual([true, false, false])
+  await pass(1, b)
+  await pass(8, b, c)
+  expect(busy().slice(1)).toEqual([true, false])
+  await duties[1]?.end()
+  await b.nodes.leave()
+  await pass(2, c)
+  expect(duties.map(({ begun, ended }) => [begun, ended])).toEqual([
+    [1, 0],
+    [1, 1],
+    [1, 0],
+  ])
+})
+
+test('a node that cannot begin a duty leaves it to one that can, and tries again', async () => {
+  const [a, b] = await joined(2)
+  let isBroken = true
+  const at = { a: await dutyAt(a, 'sweeping', () => isBroken), b: await dutyAt(b) }
+  await pass(2, a)
+  await pass(3, b, a)
+  expect([at.a.begun, at.b.isBusy()]).toEqual([0, true])
+  isBroken = false
+  await at.b.end()
+  await b.nodes.leave()
+  await pass(12, a)
+  expect([at.a.isBusy(), at.b.isBusy()]).toEqual([true, false])
+})
+
+test('each duty is done by one node, and none by one that has not started', async () => {
+  const [a, b] = await joined(2)
+  const before = await dutyAt(a, 'at a')
+  const other = await dutyAt(b, 'at b')
+  await pass(2, a, b)
+  expect([before.isBusy(), other.isBusy()]).toEqual([true, true])
+  const late = await leasedNode(db, { isWatching: false })
+  const waiting = await dutyAt(late, 'at the third')
+  await pass(3, a, b, late)
+  expect(waiting.begun).toBe(0)
+  late.nodes.watch()
+  await pass(2, a, b, late)
+  expect(waiting.begun).toBe(1)
+})
+
+test('a node hears of the events of others within a second, and once', async () => {
+  const [a, b] = await joined(2)
+  await insertAccount(db)
+  await pass(2, a, b)
+  const before = b.heard.length
+  const subject = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcp_1', to: 'a@b.example', subject: '', sandbox: false }
+  await db.write([recordEvent(subject, 'email.delivered', { delivered_at: '' }, 0)])
+  await pass(1, b)
+  expect(b.heard.length - before).toBe(1)
+  await pass(3, b)
+  expect(b.heard.length - before).toBe(1)
 })

@@ -532,6 +532,30 @@ describe.each([
     expect(overwriting).toEqual([])
   })
 
+  test('of two nodes that see a free duty at once one has it, and the other after its death', async () => {
+    const writers = await open()
+    const [first, second] = [await leasedNode(writers.a), await leasedNode(writers.b)]
+    const begun: string[] = []
+    for (const { nodes } of [first, second])
+      await nodes.duty('sweeping', async () => {
+        begun.push(nodes.self)
+        return () => {}
+      })
+    await changed(
+      writers.atOnce(
+        () => pass(2, first),
+        () => pass(2, second),
+      ),
+    )
+    await pass(2, first, second)
+    const holders = () => writers.a.read<Row & { holder: string }>('select holder from duty')
+    const [held] = await holders()
+    const [busy, idle] = held?.holder === first.nodes.self ? [first, second] : [second, first]
+    expect([held?.holder, begun]).toEqual([busy.nodes.self, [busy.nodes.self]])
+    await pass(8, idle)
+    expect([await holders(), begun]).toEqual([[{ holder: idle.nodes.self }], [busy.nodes.self, idle.nodes.self]])
+  })
+
   test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {
     const { a, b } = await open()
     await a.write([node('node_a'), node('node_b')])

@@ -157,3 +157,28 @@ test('a node takes in the bounces of a domain that another node has just made kn
   expect((await stranger.command(`RCPT TO:<postmaster@${domain.returnPathLabel}.sender.example>`)).last).toContain('No such mailbox here')
   expect(b.relay.services.sendingDomains.find('sender.example')).toHaveLength(1)
 })
+
+test('a session that begins at one node is known at the other, and once it is ended, it is over everywhere', async () => {
+  const { a, b, account } = await start()
+  const { users } = a.relay.services.people
+  const { user, token: invitation } = await users.invite({
+    accountId: account.id,
+    email: 'ann@shop.example',
+    role: 'owner',
+    operator: false,
+  })
+  const ann = await onceSeen(users.takeInvitation(invitation, 'a long enough password'), { here: a, there: b })
+  const begin = async (node: TestNode) => {
+    const { sessions } = node.relay.services.people
+    const { session } = await sessions.begin(ann, { address: '192.0.2.1', userAgent: 'test' })
+    return { session, token: (await sessions.exchange(session, { sandbox: false })).token }
+  }
+  const statusAt = async (node: TestNode, token: string): Promise<number> => (await node.call('GET', '/api/account', { token })).status
+  const [first, second, third] = [await begin(a), await begin(a), await begin(b)]
+  expect([await statusAt(b, first.token), await statusAt(b, second.token), await statusAt(a, third.token)]).toEqual([200, 200, 200])
+
+  await onceSeen(a.relay.services.people.sessions.end(first.session.id), { here: a, there: b })
+  expect([await statusAt(b, first.token), await statusAt(b, second.token)]).toEqual([401, 200])
+  await onceSeen(b.relay.services.people.sessions.endAll(user.id), { here: b, there: a })
+  for (const token of [second.token, third.token]) expect([await statusAt(a, token), await statusAt(b, token)]).toEqual([401, 401])
+})

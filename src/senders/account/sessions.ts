@@ -57,6 +57,8 @@ const tokenMs = 15 * 60_000
 const maxSessions = 20
 /** A session in constant use is not worth a write per token. */
 const lastSeenStepMs = 60_000
+/** What other nodes are told when several sessions of a user may have changed, with the user's id. */
+const ofUser = 'user_session of a user'
 const idleMs = 24 * 3_600_000
 const maxMs = 30 * 24 * 3_600_000
 const maxUserAgentLength = 200
@@ -81,6 +83,7 @@ export class Sessions extends HeldList<StoredSession> {
       changes,
       fetch: heldRows(db, { select: `select ${sessionRows.columns} from user_session`, read: sessionRows.read }),
     })
+    changes.on(ofUser, { reload: (userId) => this.#readThoseOf(userId), load: async () => {} })
     this.#services = services
     this.#tokens = new SessionTokens(services.secrets)
     this.#sandboxOnly = services.sandboxOnly ?? false
@@ -109,6 +112,7 @@ export class Sessions extends HeldList<StoredSession> {
         expect: 1,
       },
       sessionRows.insert(session),
+      ...this.changes.note(ofUser, user.id),
       endSurplus(session),
     ])
     for (const { id } of written.at(-1)?.rows ?? []) this.drop(String(id))
@@ -139,6 +143,7 @@ export class Sessions extends HeldList<StoredSession> {
     if (now - session.lastSeenAt >= lastSeenStepMs) {
       await this.#writeOrOver([
         { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
+        ...this.note(session.id),
       ])
       await this.reload(session.id)
     }
@@ -174,14 +179,18 @@ export class Sessions extends HeldList<StoredSession> {
 
   /** Ends a session; once the promise resolves, neither its cookie nor its tokens work. */
   async end(sessionId: string): Promise<void> {
-    await this.#services.db.write([{ sql: 'delete from user_session where id = :sessionId', params: { sessionId } }])
+    const end = { sql: 'delete from user_session where id = :sessionId', params: { sessionId } }
+    await this.#services.db.write([end, ...this.note(sessionId)])
     this.drop(sessionId)
+    await this.changes.seenByAll()
   }
 
   /** Ends all sessions of a user. */
   async endAll(userId: string): Promise<void> {
-    await this.#services.db.write([{ sql: 'delete from user_session where user_id = :userId', params: { userId } }])
+    const end = { sql: 'delete from user_session where user_id = :userId', params: { userId } }
+    await this.#services.db.write([end, ...this.changes.note(ofUser, userId)])
     for (const { id } of this.#those(userId)) this.drop(id)
+    await this.changes.seenByAll()
   }
 
   /** Removes sessions that have expired or whose user is gone; call it regularly. */

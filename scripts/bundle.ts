@@ -79,7 +79,7 @@ export async function bundle(entry: string, outfile: string, urls: OwnUrls, opti
     plugins: [keepUrls(urls), englishOnly],
     logLevel: 'warning',
     ...options,
-    external: ['esbuild', ...(options.external ?? [])],
+    external: ['esbuild', 'pg-native', ...(options.external ?? [])],
     metafile: true,
     write: false,
   })
@@ -95,6 +95,7 @@ const leftOut = [
   'age-encryption',
   'csv-parse',
   'nodemailer/lib/mail-composer',
+  'pg',
   'selfsigned',
   'undici',
 ]

@@ -2,10 +2,10 @@ import { FileUpkeep } from '../../src/platform/store/sqlite/file-upkeep.ts'
 import { DamagedError, type Database, type Row, type Written } from '../../src/platform/store/database.ts'
 import { GroupCommit } from '../../src/platform/store/sqlite/group-commit.ts'
 import { migrate } from '../../src/platform/store/sqlite/migrate.ts'
-import { PreparedStatements } from '../../src/platform/store/sqlite/prepared-statements.ts'
+import { PreparedStatements, positional } from '../../src/platform/store/sqlite/prepared-statements.ts'
 import { openReader, openWriter } from '../../src/platform/store/sqlite/sqlite-connection.ts'
-import { StatementNumbers } from '../../src/platform/store/sqlite/statement-numbers.ts'
-import { writtenOf } from '../../src/platform/store/sqlite/thread-messages.ts'
+import { StatementNumbers } from '../../src/platform/store/statement-numbers.ts'
+import { writtenOf } from '../../src/platform/store/thread-messages.ts'
 import type { StoreFiles } from '../../src/platform/store/store.ts'
 
 /** How long something held the store thread, ms. */
@@ -34,7 +34,7 @@ export function timedStore(directory: string): TimedStore {
   const reader = openReader(directory)
   const upkeep = new FileUpkeep(connection)
   const statements = new PreparedStatements(connection)
-  const numbers = new StatementNumbers()
+  const numbers = new StatementNumbers(positional)
   const group = new GroupCommit(connection, statements)
   let holds: Hold[] = []
 

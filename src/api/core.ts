@@ -114,7 +114,7 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
   const onReaderLost = (error: Error): void => log.error({ error }, 'the thread for slow queries has ended; the next one starts another')
   const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
   const store = await (outside.open ?? openStore)({
-    directory: config.dataDir,
+    place: config,
     clock,
     busyTimeoutMs,
     olderSchema,

@@ -109,7 +109,7 @@ async function withoutConfig({ command, input }: ParsedCommand): Promise<OwnOutp
 
 /** Runs a command that never runs in a server. */
 async function withoutServer({ command, input }: ParsedCommand, config: Config): Promise<OwnOutput | undefined> {
-  if (!command.run) requireData(command, input, config)
+  if (!command.run) await requireData(command, input, config)
   const tell = (line: string): void => void (input.isJson || process.stderr.write(`${line}\n`))
   switch (command.name) {
     case 'tracking judge':

@@ -43,8 +43,8 @@ test.each([
 })
 
 test('commands that work on the files of a closed database refuse one that has none', async () => {
-  const store = { ...closedStore(testDirectory()), files: null }
-  expect(() => compactDatabase({ dataDir: '/nowhere' }, () => {}, store)).toThrow('vacuum full')
-  const config = { dataDir: '/nowhere', backup: { target: null } } as never
+  const store = { ...closedStore({ dataDir: testDirectory(), store: { url: null } }), files: null }
+  expect(() => compactDatabase({ dataDir: '/nowhere', store: { url: null } }, () => {}, store)).toThrow('vacuum full')
+  const config = { dataDir: '/nowhere', store: { url: null }, backup: { target: null } } as never
   await expect(restoreBackup({ args: ['copy.db'], options: {}, cwd: '/' }, config, store)).rejects.toThrow('pg_restore')
 })

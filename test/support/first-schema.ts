@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { newToken, storedToken } from '../../src/senders/account/api-key-token.ts'
 import { openKeyFile } from '../../src/senders/account/key-file.ts'
 import { newId } from '../../src/platform/id.ts'
-import { migrate, migrations } from '../../src/platform/store/sqlite/migrate.ts'
+import { migrations } from '../../src/platform/store/schema-steps.ts'
+import { migrate } from '../../src/platform/store/sqlite/migrate.ts'
 import { openWriter, type Connection } from '../../src/platform/store/sqlite/sqlite-connection.ts'
 
 /** What a database of the first schema holds. */

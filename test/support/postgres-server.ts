@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -8,6 +8,11 @@ export interface PostgresServer {
   run(script: string): Promise<string>
   /** The path of its socket. */
   socket: string
+  /** `store.url` of a new database; by its name, of one that there is. */
+  newUrl(name?: string): Promise<string>
+  /** Ends it as a power cut does. */
+  crash(): void
+  start(): void
   stop(): void
 }
 
@@ -28,6 +33,7 @@ export function startPostgres(): PostgresServer {
   const remove = (): void => rmSync(directory, { recursive: true, force: true })
   // Not the locale C: that text is compared byte by byte must not depend on how the database was made.
   const options = `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`
+  const start = (): void => asOwner('pg_ctl', '-D', data, '-l', join(directory, 'log'), '-o', options, '-w', 'start')
   try {
     asOwner(
       'initdb',
@@ -44,13 +50,24 @@ export function startPostgres(): PostgresServer {
       '--locale=C.UTF-8',
       '--no-sync',
     )
-    asOwner('pg_ctl', '-D', data, '-l', join(directory, 'log'), '-o', options, '-w', 'start')
+    // The first line that fits counts.
+    const access = join(data, 'pg_hba.conf')
+    writeFileSync(access, `local all locked scram-sha-256\n${readFileSync(access, 'utf8')}`)
+    start()
   } catch (error) {
     remove()
     throw error
   }
+  const run = (script: string): Promise<string> => psql(join(bin, 'psql'), directory, script)
+  let databases = 0
   return {
-    run: (script) => psql(join(bin, 'psql'), directory, script),
+    run,
+    async newUrl(name) {
+      if (name === undefined) await run(`create database relay_${++databases}`)
+      return `postgres://sterna@/${name ?? `relay_${databases}`}?host=${encodeURIComponent(directory)}`
+    },
+    crash: () => asOwner('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'),
+    start,
     socket: join(directory, '.s.PGSQL.5432'),
     stop() {
       asOwner('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop')

@@ -7,7 +7,7 @@ import {
   type Value,
   type Written,
 } from '../../src/platform/store/database.ts'
-import { locksOf, postgresStatement } from './postgres-dialect.ts'
+import { lockAccount, locksOf, postgresStatement } from '../../src/platform/store/postgresql/postgres-dialect.ts'
 import { PostgresError, PostgresSession } from './postgres-session.ts'
 import { testDatabase } from './test-database.ts'
 
@@ -47,7 +47,8 @@ class WritingSession implements Pick<Database, 'read' | 'slowRead' | 'write' | '
     return this.#inTurn(async () => {
       await this.#session.run('begin')
       try {
-        for (const { sql, values } of locksOf(batch)) await this.#session.run(sql, values)
+        for (const id of locksOf(batch.map(({ locks }) => (locks === undefined ? {} : { locks: [locks] }))))
+          await this.#session.run(lockAccount, [id])
         const written: Written[] = []
         for (const statement of batch) written.push(await this.#met(statement))
         await this.beforeCommit()

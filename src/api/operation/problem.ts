@@ -1,6 +1,6 @@
 import { errorTable } from '../../platform/error-table.ts'
 import { SternaError, type ErrorCode, type FieldFault } from '../../platform/errors.ts'
-import { BusyError, DamagedError, StorageFullError } from '../../platform/store/database.ts'
+import { BusyError, DamagedError, StorageFullError, StorageUnavailableError } from '../../platform/store/database.ts'
 
 /** The reason phrases of RFC 9110 15. */
 export const titleOf: Record<number, string> = {
@@ -46,6 +46,9 @@ function refusalIn(error: unknown): SternaError {
   }
   if (error instanceof BusyError) {
     return new SternaError('service_unavailable', 'The database of the server is locked. Nothing was accepted; try again later.')
+  }
+  if (error instanceof StorageUnavailableError) {
+    return new SternaError('service_unavailable', 'The database of the server does not answer. Nothing was accepted; try again later.')
   }
   if (error instanceof DamagedError) {
     const message = 'What this request needs is damaged on the disk of the server, and nothing was changed. The operator has to restore it.'

@@ -1,7 +1,7 @@
 import { closedStore, type CompactPlan } from '../../platform/store/closed-store.ts'
 import { megabytes } from '../../platform/store/disk-space.ts'
 import { requireFiles } from '../../platform/store/store.ts'
-import type { Config } from '../../platform/config/settings.ts'
+import type { StorePlace } from '../../platform/store/open-store.ts'
 import type { CommandOutput } from './command.ts'
 
 /**
@@ -10,11 +10,7 @@ import type { CommandOutput } from './command.ts'
  * @throws SternaError `configuration` if a server holds the directory or its database is gone, `invalid_state` if there is too little disk
  *   space, or the database is on a server
  */
-export function compactDatabase(
-  { dataDir }: Pick<Config, 'dataDir'>,
-  tell: (line: string) => void,
-  store = closedStore(dataDir),
-): CommandOutput {
+export function compactDatabase(place: StorePlace, tell: (line: string) => void, store = closedStore(place)): CommandOutput {
   const files = requireFiles(store.files, 'compact')
   const { database } = files
   const { before, after } = files.compact((plan) => tell(announcement(database, plan)))

@@ -1,6 +1,6 @@
-import type { Config } from '../../platform/config/settings.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { closedStore } from '../../platform/store/closed-store.ts'
+import type { StorePlace } from '../../platform/store/open-store.ts'
 import { needOf, type Command, type CommandInput } from './command.ts'
 
 /**
@@ -8,11 +8,11 @@ import { needOf, type Command, type CommandInput } from './command.ts'
  * they are, before anything is made here.
  * @throws SternaError `not_found`
  */
-export function requireData(command: Command, input: CommandInput, { dataDir }: Pick<Config, 'dataDir'>): void {
-  if (!['any data', 'data'].includes(needOf(command, input)) || !closedStore(dataDir).isNew()) return
+export async function requireData(command: Command, input: CommandInput, config: StorePlace): Promise<void> {
+  if (!['any data', 'data'].includes(needOf(command, input)) || !(await closedStore(config).isNew())) return
   throw new SternaError(
     'not_found',
-    `There is no server's data in ${dataDir}. Start the server first. If there is one elsewhere, give this command its ` +
-      'settings: the same STERNA_DATA_DIR or the same --config.',
+    `There is no server's data in ${config.store.url === null ? config.dataDir : 'the database of store.url'}. Start the server first. If there is one elsewhere, give this command its ` +
+      'settings: the same STERNA_DATA_DIR or STERNA_STORE_URL, or the same --config.',
   )
 }

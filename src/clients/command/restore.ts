@@ -12,7 +12,7 @@ import { flushDirectory, flushFile } from '../../platform/durable-file.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
 import { silentLog } from '../../platform/log.ts'
-import { closedStore, type ClosedFiles, type ClosedStore, type HeldFiles } from '../../platform/store/closed-store.ts'
+import { closedStore, type ClosedFiles, type HeldFiles } from '../../platform/store/closed-store.ts'
 import { StorageFullError } from '../../platform/store/database.ts'
 import { isFull } from '../../platform/store/disk-space.ts'
 import { requireFiles } from '../../platform/store/store.ts'
@@ -33,14 +33,14 @@ const stagingName = 'restoring'
  * @throws SternaError `configuration` if a server holds the directory, `invalid_state` if data or a key is in the way or missing, or the
  *   database is on a server
  */
-export async function restoreBackup(input: CommandInput, config: Config, store = closedStore(config.dataDir)): Promise<CommandOutput> {
+export async function restoreBackup(input: CommandInput, config: Config, store = closedStore(config)): Promise<CommandOutput> {
   const files = requireFiles(store.files, 'restore')
   const place = argument(input, 0) || configuredTarget(config)
   const source = isTarget(place, input.cwd) ? targetSource(place, input, config) : fileSource(place, input, config)
   const { dataDir } = config
   const held = files.hold()
   try {
-    const before = hasData(store) ? files.database : null
+    const before = hasData(files) ? files.database : null
     if (!flagOption(input, 'force')) requireNoData(before, config)
     // The directory is from before it named its database, and there will be two.
     if (before !== null) held.commitTo(before)
@@ -53,7 +53,7 @@ export async function restoreBackup(input: CommandInput, config: Config, store =
       requireRoom(dataDir, [file, `${file}-wal`])
       const keyFile = currentIfEnough(found, config)
       if (!flagOption(input, 'force')) requireSameKey(keyFile, config)
-      const prepared = requireFiles(closedStore(staging).files, 'restore')
+      const prepared = requireFiles(closedStore({ dataDir: staging, store: { url: null } }).files, 'restore')
       // The file that is being restored is the backup.
       const upgrade = { ...config.upgrade, backup: false }
       const { accounts, held: hold } = await prepare(file, prepared, { ...config, dataDir: staging, secretKeyFile: keyFile, upgrade })
@@ -142,9 +142,9 @@ function findKeyFile(input: CommandInput, beside: string | null, config: Config)
 }
 
 /** False also if there are only remains of a database. */
-function hasData(store: ClosedStore): boolean {
+function hasData(files: ClosedFiles): boolean {
   try {
-    return !store.isNew()
+    return !files.isNew()
   } catch (error) {
     if (error instanceof SternaError) return false
     throw error

@@ -20,9 +20,9 @@ export async function runAlone(
   { config, log, client }: { config: Config; log: Log; client: CommandClient },
 ): Promise<CommandResult> {
   const { command, input } = parseCommand(request)
-  requireData(command, input, config)
+  await requireData(command, input, config)
   if (command.name === 'backup') return resultOf(await backUpAlone(input, config, log), input)
-  const isNew = closedStore(config.dataDir).isNew()
+  const isNew = await closedStore(config).isNew()
   if (isNew && onlyShows(command, input)) return inNoDirectory(config, (empty) => runOn(request, { config: empty, log, client }))
   const ran = await runOn(request, { config, log, client })
   return isNew ? { ...ran, stderr: `${config.dataDir} was empty, so a new database was made there.\n${ran.stderr}` } : ran

@@ -21,7 +21,7 @@ export const upgradeCommands: Command[] = [
   },
 ]
 
-type UpgradeConfig = Pick<Config, 'dataDir' | 'upgrade'>
+type UpgradeConfig = Pick<Config, 'dataDir' | 'store' | 'upgrade'>
 
 /**
  * Changes the schema of the database, or only shows how.
@@ -33,19 +33,19 @@ export async function upgradeDatabase(
   config: UpgradeConfig,
   { version, tell }: { version: string; tell(line: string): void },
 ): Promise<CommandOutput> {
-  const { found, newest, plan } = closedStore(config.dataDir).findUpgrade(config.upgrade.backup)
+  const { found, newest, plan } = await closedStore(config).findUpgrade(config.upgrade.backup)
   const isDryRun = flagOption(input, 'dry-run')
   if (plan !== null && !isDryRun) await carryOut(config, tell)
   return {
-    stdout: `This is Sterna ${version}. ${plan === null ? unchanged(found) : isDryRun ? planned(plan, config) : changed(plan)}\n`,
+    stdout: `This is Sterna ${version}. ${plan === null ? unchanged(found) : isDryRun ? planned(plan, config) : changed(plan, config)}\n`,
     json: { object: 'upgrade', version, schema_from: found, schema_to: newest, backup: plan?.backup ?? null, dry_run: isDryRun },
   }
 }
 
-async function carryOut({ dataDir, upgrade }: UpgradeConfig, tell: (line: string) => void): Promise<void> {
+async function carryOut({ upgrade, ...place }: UpgradeConfig, tell: (line: string) => void): Promise<void> {
   const onUpgrade = ({ from, to }: Upgrade): void => tell(`Changing the schema of the database from ${from} to ${to}.`)
   const { db } = await openStore({
-    directory: dataDir,
+    place,
     clock: systemClock,
     olderSchema: 'upgrade',
     backsUpUpgrades: upgrade.backup,
@@ -54,16 +54,19 @@ async function carryOut({ dataDir, upgrade }: UpgradeConfig, tell: (line: string
   await db.close()
 }
 
+const unbacked = (url: unknown, so: string): string =>
+  url === null ? `upgrade.backup is false, so ${so}.` : 'It is on a server: back it up with pg_dump.'
+
 const unchanged = (schema: number): string => `The database already has schema ${schema}: there is nothing to do.`
 
-function planned({ from, to, backup, size }: Upgrade, { dataDir }: UpgradeConfig): string {
+function planned({ from, to, backup, size }: Upgrade, { dataDir, store }: UpgradeConfig): string {
   const copied =
     backup === null
-      ? 'upgrade.backup is false, so it makes no backup first.'
+      ? unbacked(store.url, 'it makes no backup first')
       : `Before that, it copies the database to ${backup}: ${megabytes(size)} MB, and ${megabytes(freeIn(dataDir))} MB are free.`
   return `Its first start changes the schema of the database from ${from} to ${to}. ${copied} CHANGELOG.md says what else is new.`
 }
 
-const changed = ({ from, to, backup }: Upgrade): string =>
+const changed = ({ from, to, backup }: Upgrade, { store }: UpgradeConfig): string =>
   `The schema of the database was ${from}, and is ${to} now. ` +
-  (backup === null ? 'upgrade.backup is false, so no backup was made first.' : `The database as it was before is in ${backup}.`)
+  (backup === null ? unbacked(store.url, 'no backup was made first') : `The database as it was before is in ${backup}.`)

@@ -1,6 +1,6 @@
 import { SternaError, type ErrorCode } from '../../platform/errors.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
-import { BusyError, StorageFullError } from '../../platform/store/database.ts'
+import { BusyError, StorageFullError, StorageUnavailableError } from '../../platform/store/database.ts'
 
 export const replyOf = (code: number, enhancedStatus: string, text: string): Reply => ({ code, enhancedStatus, text })
 
@@ -47,6 +47,7 @@ export const isRefusal = (error: unknown): boolean =>
   error instanceof SmtpRefusal ||
   error instanceof StorageFullError ||
   error instanceof BusyError ||
+  error instanceof StorageUnavailableError ||
   (error instanceof SternaError && replyCodes[error.code] !== undefined)
 
 /** The refusal of a message above the limit. */

@@ -46,6 +46,13 @@ export const settings = {
     'The directory for everything that Sterna stores: the database, the key file, the control socket. Only one process can use it ' +
       'at a time.',
   ),
+  'store.url': setting(
+    type.optional(type.secret),
+    null,
+    'The database, if it is not to be in files of the data directory: postgres://user:password@host/database, on PostgreSQL 15 or newer. ' +
+      'Add ?sslmode=disable, require, verify-ca or verify-full (the default for another machine), and &sslrootcert=FILE for an authority of ' +
+      'your own.',
+  ),
   secret_key_file: setting(
     type.path,
     (known) => `${String(known.valueOf('data_dir'))}/secret.key`,

@@ -1,28 +1,38 @@
 import { compact, keepTemporaryFilesIn, type CompactPlan } from './sqlite/compact.ts'
 import { commitTo, databaseFile, findDatabase, newRestoredName } from './sqlite/data-directory.ts'
 import { holdDirectory, requireIdle } from './sqlite/hold-directory.ts'
-import { newestSchema, requireKnown, schemaOf } from './sqlite/migrate.ts'
+import { newestSchema, requireKnown } from './schema-steps.ts'
+import { schemaOf } from './sqlite/migrate.ts'
 import { openReader, requireWhole } from './sqlite/sqlite-connection.ts'
 import { upgradeOf } from './sqlite/upgrade-backup.ts'
+import type { StorePlace } from './open-store.ts'
 import type { Upgrade } from './store.ts'
 
 export type { CompactPlan }
 
 /** The store of a data directory, for what is done while no process has it open. */
 export interface ClosedStore {
-  /** True if nothing was ever stored. @throws SternaError `configuration` if what was is gone */
-  isNew(): boolean
+  /** True if nothing was ever stored. @throws SternaError `configuration` if what was is gone, or cannot be reached */
+  isNew(): Promise<boolean>
   /**
    * The schema that it has, and what opening it would change; null: nothing.
-   * @throws SternaError `configuration` if it is gone, or a newer version wrote it
+   * @throws SternaError `configuration` if it is gone or cannot be reached, or a newer version wrote it
    */
-  findUpgrade(isBackedUp: boolean): { found: number; newest: number; plan: Upgrade | null }
+  findUpgrade(isBackedUp: boolean): Promise<FoundUpgrade>
   /** Null for a database on a server, as in `Store`. */
   files: ClosedFiles | null
 }
 
+export interface FoundUpgrade {
+  found: number
+  newest: number
+  plan: Upgrade | null
+}
+
 /** What only a database in files of its own can do while it is closed. */
 export interface ClosedFiles {
+  /** True if nothing was ever stored. @throws SternaError `configuration` if what was is gone */
+  isNew(): boolean
   /** The file of the database, whether or not there is one. */
   database: string
   /** @throws SternaError `invalid_state` if the database is damaged, or not one of ours */
@@ -47,9 +57,26 @@ export interface HeldFiles {
   release(): void
 }
 
-export const closedStore = (directory: string): ClosedStore => ({
-  isNew: () => findDatabase(directory).isNew,
-  findUpgrade(isBackedUp) {
+export const closedStore = ({ dataDir, store: { url } }: StorePlace): ClosedStore =>
+  url === null ? closedDirectory(dataDir) : closedServer(url.reveal())
+
+const closedServer = (url: string): ClosedStore => ({
+  async isNew() {
+    const { schemaAt } = await import('./postgresql/schema-at.ts')
+    return (await schemaAt(url)).found === 0
+  },
+  async findUpgrade() {
+    const { schemaAt } = await import('./postgresql/schema-at.ts')
+    const [{ found, size }, newest] = [await schemaAt(url), newestSchema()]
+    requireKnown(found, newest)
+    return { found, newest, plan: found === 0 || found === newest ? null : { from: found, to: newest, backup: null, size } }
+  },
+  files: null,
+})
+
+const closedDirectory = (directory: string): ClosedStore => ({
+  isNew: async () => findDatabase(directory).isNew,
+  async findUpgrade(isBackedUp) {
     // Without it, SQLite would say that it cannot open a file.
     findDatabase(directory)
     const connection = openReader(directory)
@@ -62,6 +89,7 @@ export const closedStore = (directory: string): ClosedStore => ({
     }
   },
   files: {
+    isNew: () => findDatabase(directory).isNew,
     get database() {
       return databaseFile(directory)
     },

@@ -47,15 +47,17 @@ export interface Database {
   /**
    * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a power cut. Batches of concurrent
    * callers share one commit; a batch that fails does so alone. With `mayBatch` it may wait up to 20 ms to share a commit: for writes
-   * that nobody waits for. `onStoreTime` is called with the time that its statements held the store, ms, not counting the flush, which a
+   * that nobody waits for. With `as`, this process is the node of that name from this batch on, which adds its row to `node`: an engine that
+   * several nodes share writes only while that row is there. With `as: null`, the batch removes the row, and this process is no node any more. `onStoreTime` is called with the time that its statements held the store, ms, not counting the flush, which a
    * commit shares.
    * @throws ConflictError if a statement's `expect` was not met
    * @throws UniqueError if a row with that key exists
    * @throws StorageFullError if the disk is full: nothing was written, a later call may succeed
    * @throws DamagedError if it needs pages that cannot be read
    * @throws BusyError if another process kept the database locked for too long: likewise
+   * @throws StorageUnavailableError if the server of the database did not answer for too long: likewise
    */
-  write(batch: Statement[], options?: { mayBatch?: boolean; onStoreTime?: (ms: number) => void }): Promise<Written[]>
+  write(batch: Statement[], options?: { mayBatch?: boolean; as?: string | null; onStoreTime?: (ms: number) => void }): Promise<Written[]>
   /** Reports damage that shows only in what a table holds; the caller throws the error. */
   damaged(table: string, problem: string): DamagedError
   /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns a function that ends this. */
@@ -163,5 +165,13 @@ export class BusyError extends Error {
   constructor(message = 'another process keeps the database locked') {
     super(message)
     this.name = 'BusyError'
+  }
+}
+
+/** The server of the database cannot be reached, or did not answer in time. */
+export class StorageUnavailableError extends Error {
+  constructor(message = 'the database does not answer') {
+    super(message)
+    this.name = 'StorageUnavailableError'
   }
 }

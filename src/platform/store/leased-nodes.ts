@@ -59,7 +59,7 @@ export class LeasedNodes implements Nodes {
     const now = clock.now()
     const nodes = new LeasedNodes(newId('node', now), services, joining)
     const beganAt = clock.steady()
-    await db.write([insertNode({ name: nodes.self, now, version: joining.version })])
+    await db.write([insertNode({ name: nodes.self, now, version: joining.version })], { as: nodes.self })
     nodes.#extend(beganAt)
     nodes.#beatLater(beganAt)
     return nodes
@@ -87,10 +87,8 @@ export class LeasedNodes implements Nodes {
     this.#hasLeft = true
     this.#cancelBeat()
     await this.#beating
-    await this.#services.db.write([
-      { sql: 'delete from node where name = :name', params: { name: this.self } },
-      ...this.#freeing(this.self),
-    ])
+    const removal = { sql: 'delete from node where name = :name', params: { name: this.self } }
+    await this.#services.db.write([removal, ...this.#freeing(this.self)], { as: null })
   }
 
   #extend(beganAt: number): void {

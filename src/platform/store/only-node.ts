@@ -14,7 +14,7 @@ export async function onlyNode(
 ): Promise<Nodes> {
   const now = clock.now()
   const name = newId('node', now)
-  await db.write([{ sql: 'delete from node' }, insertNode({ name, now, version })])
+  await db.write([{ sql: 'delete from node' }, insertNode({ name, now, version })], { as: name })
   return aloneAs(name)
 }
 

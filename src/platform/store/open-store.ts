@@ -1,16 +1,41 @@
 import type { Clock } from '../clock.ts'
 import { aloneWithChanges } from './changes.ts'
+import type { Secret } from '../config/setting-types.ts'
+import { LeasedNodes } from './leased-nodes.ts'
 import { onlyNode } from './only-node.ts'
+import { openPostgres } from './postgresql/postgres-database.ts'
+import { holdDirectory } from './sqlite/hold-directory.ts'
 import { openDatabase, type DatabaseOptions } from './sqlite/sqlite-database.ts'
 import type { Store } from './store.ts'
 
+/** Where a store is: in files of the data directory, or at a URL. The directory is held in either case. */
+export interface StorePlace {
+  dataDir: string
+  store: { url: Secret | null }
+}
+
+type OpenOptions = Omit<DatabaseOptions, 'directory'> & { place: StorePlace; clock: Clock }
+
 /**
- * Opens the store of a data directory, creates it if there is none, and upgrades its schema. `db.close` closes all of it. After `onFatal`
+ * Opens the store of a place, creates it if there is none, and upgrades its schema. `db.close` closes all of it. After `onFatal`
  * the process must end; the next start finds everything that was acknowledged.
- * @throws SternaError `configuration` if another process holds the directory, its database is gone, a newer version wrote it, or an older
- *   one did and `olderSchema` refuses that
+ * @throws SternaError `configuration` if another process holds the directory, the database is gone or cannot be reached, a newer version
+ *   wrote it, or an older one did and `olderSchema` refuses that
  */
-export async function openStore({ clock, ...options }: DatabaseOptions & { clock: Clock }): Promise<Store> {
-  const opened = await openDatabase(options)
-  return { ...opened, clock, changes: aloneWithChanges, join: (joining) => onlyNode({ ...opened, clock }, joining) }
+export async function openStore({ clock, place, ...options }: OpenOptions): Promise<Store> {
+  const { dataDir: directory, store } = place
+  if (store.url === null) {
+    const opened = await openDatabase({ directory, ...options })
+    return { ...opened, clock, changes: aloneWithChanges, join: (joining) => onlyNode({ ...opened, clock }, joining) }
+  }
+  const held = holdDirectory(directory)
+  try {
+    const opened = await openPostgres({ url: store.url.reveal(), ...options })
+    const db = { ...opened, close: () => opened.close().finally(() => held.release()) }
+    // One node, for now: a second one must not serve before it hears of the changes of the first.
+    return { db, clock, files: null, changes: aloneWithChanges, join: (joining) => LeasedNodes.join({ db, clock }, joining) }
+  } catch (error) {
+    held.release()
+    throw error
+  }
 }

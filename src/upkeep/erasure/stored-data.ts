@@ -134,7 +134,7 @@ export const storedTables: Record<string, StoredTable> = {
   node: {
     about: 'processes that deliver mail and post to webhooks',
     kept: 'until the next start',
-    none: 'name started_at beat version changes_seen',
+    none: 'name started_at beat version changes_seen group_no',
   },
   change_log: { about: 'what nodes tell each other to read anew, by its id', kept: 'until all have read it', none: 'seq kind id' },
   change_order: { about: 'how many changes nodes have told each other', kept: 'for ever', none: 'last' },

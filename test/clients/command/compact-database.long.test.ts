@@ -53,7 +53,7 @@ test('an older database is rewritten: nothing of what was deleted is left, and r
   expect(await before.files.upkeep.needsRewriting()).toBe(true)
   await before.db.close()
   const told: string[] = []
-  const { stdout, stderr } = compactDatabase({ dataDir }, (line) => told.push(line))
+  const { stdout, stderr } = compactDatabase({ dataDir, store: { url: null } }, (line) => told.push(line))
   expect(stdout).toBe(`${file}\n`)
   expect(told).toEqual([expect.stringMatching(/about 1 minute, and \d+ MB of disk until it is done; \d+ MB are free/)])
   expect(stderr).toMatch(/^Rewritten: 1\d MB before, [12] MB now/)
@@ -72,7 +72,7 @@ test('where there is no room, or a server at work, nothing is changed', () => {
     /requires 69 MB of free disk space next to it; there are 1 MB/,
   )
   const held = holdDirectory(dataDir)
-  expect(() => compactDatabase({ dataDir }, () => {})).toThrow(/in use by another/)
+  expect(() => compactDatabase({ dataDir, store: { url: null } }, () => {})).toThrow(/in use by another/)
   held.release()
   expect(readFileSync(file).equals(bytes)).toBe(true)
 })
@@ -110,6 +110,6 @@ test('where the database is gone nothing is rewritten, and the WAL that is left 
   const wal = readFileSync(join(dataDir, 'sterna.db-wal'))
   expect(wal.length).toBeGreaterThan(0)
   writeFileSync(join(dataDir, 'sterna.db'), '')
-  expect(() => compactDatabase({ dataDir }, () => {})).toThrow('sterna restore BACKUP')
+  expect(() => compactDatabase({ dataDir, store: { url: null } }, () => {})).toThrow('sterna restore BACKUP')
   expect(readFileSync(join(dataDir, 'sterna.db-wal')).equals(wal)).toBe(true)
 })

@@ -1,6 +1,6 @@
 import { SternaError } from '../../errors.ts'
 import { kindOf } from './data-directory.ts'
-import { migrations } from './migrate.ts'
+import { migrations } from '../schema-steps.ts'
 import { open } from './sqlite-connection.ts'
 
 /** What is in a copy of the database. */

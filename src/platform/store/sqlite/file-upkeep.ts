@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import type { LogSpool } from './log-spool.ts'
 import type { Connection } from './sqlite-connection.ts'
-import type { UpkeepTask } from './thread-messages.ts'
+import type { UpkeepTask } from '../thread-messages.ts'
 import { isMapPage, pageSize, unusedBytes, type ByteRange } from './unused-bytes.ts'
 
 /** Pages that one step examines: a mebibyte. */

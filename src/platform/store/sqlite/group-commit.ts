@@ -1,9 +1,10 @@
 import type { Statement as Prepared } from 'better-sqlite3'
 import type { Row, Written } from '../database.ts'
 import { SternaError, messageOf } from '../../errors.ts'
+import { MetDamage } from '../met-damage.ts'
 import type { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
-import { writtenOf, type BriefWritten, type NumberedStatement, type ThreadError } from './thread-messages.ts'
+import { writtenOf, type BriefWritten, type NumberedStatement, type ThreadError } from '../thread-messages.ts'
 
 /** `ms`: how long its statements took. */
 export type BatchResult = { written: BriefWritten[]; ms: number } | { error: ThreadError }
@@ -126,24 +127,6 @@ export class GroupCommit {
       throw ofWrite(error, this.#statements.textOf(number))
     }
   }
-}
-
-/** A statement needs pages that cannot be read. Unlike a failed write, that says nothing about what other statements have done. */
-class MetDamage extends Error {
-  readonly damage: NonNullable<ThreadError['damage']>
-
-  constructor(cause: unknown, sql: string) {
-    super(messageOf(cause))
-    this.damage = damageMetBy(sql)
-  }
-}
-
-/** What a statement says about the damage that it meets. */
-function damageMetBy(sql: string): MetDamage['damage'] {
-  const named = Array.from(sql.matchAll(/\b(?:from|join|into|update)\s+(?!set\b)([a-z_]+)/gi), ([, table]) => table as string)
-  const tables = [...new Set(named)]
-  // One that also reads may have met the damage in what it reads.
-  return { tables, keepsOut: tables.length === 1 && /^\s*insert\b/i.test(sql) }
 }
 
 /**

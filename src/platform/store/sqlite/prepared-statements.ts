@@ -1,6 +1,13 @@
 import type { Statement as Prepared } from 'better-sqlite3'
 import type { Row, Value } from '../database.ts'
+import { withPlaceholders } from '../named-parameters.ts'
 import type { Connection } from './sqlite-connection.ts'
+
+/** The form of a statement with its values in order: a name that it uses twice has two. */
+export function positional(sql: string): { sql: string; names: string[] } {
+  const names: string[] = []
+  return { sql: withPlaceholders(sql, (name) => (names.push(name), '?')), names }
+}
 
 /** Each takes about 30 KB. Ordinary work prepares a hundred; list filters combine into many more. */
 const maxPrepared = 400

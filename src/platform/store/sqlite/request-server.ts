@@ -8,7 +8,7 @@ import { GroupCommit, isOfAll, ofRead, ofWrite, threadErrorOf, type BatchResult 
 import { markCopy } from './mark-copy.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
-import type { Answer, NumberedStatement, Request, Requests, ThreadError } from './thread-messages.ts'
+import type { Answer, NumberedStatement, Request, Requests, ThreadError } from '../thread-messages.ts'
 
 type Write = Extract<Request, { type: 'write' }>
 

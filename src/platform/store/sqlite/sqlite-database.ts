@@ -2,12 +2,15 @@ import { DamagedError, type Database, type Row, type Statement, type Value, type
 import { InsertListeners } from '../insert-listeners.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
 import type { StoreFiles, StoreUpkeep } from '../store.ts'
+import { startThread } from '../../program.ts'
 import { databaseFile } from './data-directory.ts'
 import { lockFile } from './hold-directory.ts'
 import { CopiedPosition } from './log-spool.ts'
+import { positional } from './prepared-statements.ts'
 import { SpareFiles } from './spare-files.ts'
-import { StoreThread, type Hear } from './store-thread.ts'
-import { writtenOf, type ThreadData, type UpkeepTask } from './thread-messages.ts'
+import { shareAddon } from './sqlite-addon.ts'
+import { StoreThread, type EngineThread, type Hear } from '../store-thread.ts'
+import { writtenOf, type ThreadData, type UpkeepTask } from '../thread-messages.ts'
 import { removeUpgradeBackups } from './upgrade-backup.ts'
 
 export interface DatabaseOptions extends Hear {
@@ -23,6 +26,15 @@ export interface DatabaseOptions extends Hear {
   /** Bytes that may wait for the continuous copy before it must start again; default: there is no such copy. */
   copyLimit?: number | undefined
 }
+
+const threadOf = (data: ThreadData): EngineThread => ({
+  role: data.role,
+  start() {
+    shareAddon(data.directory)
+    return startThread(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data, name: data.role })
+  },
+  formOf: positional,
+})
 
 /** How long the reader thread waits for another slow read before it ends, ms. It takes ten megabytes, and 0.1 s to open. */
 const readerIdleMs = 60_000
@@ -65,7 +77,7 @@ class ReaderWhenAsked {
   async #opened(): Promise<StoreThread> {
     if (this.#thread?.hasEnded) this.#thread = undefined
     if (!this.#thread) this.#spare.giveUp()
-    const thread = (this.#thread ??= new StoreThread(this.#data, this.#hear))
+    const thread = (this.#thread ??= new StoreThread(threadOf(this.#data), this.#hear))
     try {
       await thread.opened
     } catch (error) {
@@ -128,7 +140,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<{ db: Data
   const { directory, busyTimeoutMs, sharedCells, olderSchema, backsUpUpgrades, copyLimit, ...hear } = options
   const copied = CopiedPosition.newCells()
   const copying = copyLimit === undefined ? undefined : { sharedCells: copied, maxBytes: copyLimit }
-  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sharedCells, olderSchema, backsUpUpgrades, copying }, hear)
+  const data: ThreadData = { directory, role: 'writer', busyTimeoutMs, sharedCells, olderSchema, backsUpUpgrades, copying }
+  const writer = new StoreThread(threadOf(data), hear)
   await writer.opened
   return { db: databaseOn(writer, directory, hear), files: filesOf(writer, directory, copied) }
 }

@@ -7,11 +7,12 @@ import { FileUpkeep } from './file-upkeep.ts'
 import { threadErrorOf } from './group-commit.ts'
 import { breakChain, LogSpool } from './log-spool.ts'
 import { holdDirectory, lockFile, requireAlone } from './hold-directory.ts'
-import { migrate, newestSchema, requireCurrent, requireKnown, schemaOf } from './migrate.ts'
+import { newestSchema, requireCurrent, requireKnown } from '../schema-steps.ts'
+import { migrate, schemaOf } from './migrate.ts'
 import { RequestServer } from './request-server.ts'
 import { openReader, openWriter, type Connection } from './sqlite-connection.ts'
 import { backUpBefore, upgradeOf } from './upgrade-backup.ts'
-import { openId, type Answer, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
+import { openId, type Answer, type Requests, type ThreadData, type ThreadError } from '../thread-messages.ts'
 
 const port = parentPort as MessagePort
 const { directory, role, busyTimeoutMs, sharedCells, olderSchema = 'upgrade', backsUpUpgrades = true, copying } = workerData as ThreadData

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { idFloor } from '../../../../src/platform/id.ts'
-import { migrate, migrations } from '../../../../src/platform/store/sqlite/migrate.ts'
+import { migrations } from '../../../../src/platform/store/schema-steps.ts'
+import { migrate } from '../../../../src/platform/store/sqlite/migrate.ts'
 import { openWriter } from '../../../../src/platform/store/sqlite/sqlite-connection.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 

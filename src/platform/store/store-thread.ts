@@ -1,28 +1,27 @@
 import type { Worker } from 'node:worker_threads'
-import { SternaError } from '../../errors.ts'
-import { startThread } from '../../program.ts'
+import { SternaError } from '../errors.ts'
 import {
   BusyError,
   ClosedError,
   ConflictError,
   DamagedError,
   StorageFullError,
+  StorageUnavailableError,
   UniqueError,
   type Guard,
   type Row,
   type Statement,
   type Value,
-} from '../database.ts'
-import { shareAddon } from './sqlite-addon.ts'
-import { StatementNumbers } from './statement-numbers.ts'
-import type { Upgrade } from '../store.ts'
-import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
+} from './database.ts'
+import { StatementNumbers, type StatementForm } from './statement-numbers.ts'
+import type { Upgrade } from './store.ts'
+import { openId, type Answer, type Request, type Requests, type ThreadError } from './thread-messages.ts'
 
 /** How long a batch that may be batched waits for others, ms. */
 const patienceMs = 20
 
 /** Errors after which nobody's batch is written. */
-const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unwritten'])
+const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unavailable', 'unwritten'])
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
 /** Keeps the guards of a batch, not its statements: content on its way to the disk need not be held on this side too. */
@@ -45,14 +44,22 @@ export interface Hear {
   onUpgrade?: (upgrade: Upgrade) => void
 }
 
+/** What an engine says of a thread of its own. */
+export interface EngineThread {
+  role: 'writer' | 'reader'
+  start(): Worker
+  /** What it takes for a statement. */
+  formOf: StatementForm
+}
+
 /** One store thread as the main thread sees it; requests of one turn of the event loop travel together. */
 export class StoreThread {
   readonly opened: Promise<void>
-  readonly #statements = new StatementNumbers()
+  readonly #statements: StatementNumbers
   readonly #worker: Worker
   readonly #settle = new Map<number, Settled>()
   readonly #hear: Hear
-  readonly #role: ThreadData['role']
+  readonly #role: EngineThread['role']
   #outgoing: Request[] = []
   #batched: Request[] = []
   #patience: NodeJS.Timeout | undefined
@@ -63,11 +70,11 @@ export class StoreThread {
   #lastId = openId
   #ended: Error | undefined
 
-  constructor(data: ThreadData, hear: Hear) {
+  constructor({ role, start, formOf }: EngineThread, hear: Hear) {
     this.#hear = hear
-    this.#role = data.role
-    shareAddon(data.directory)
-    this.#worker = startThread(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data, name: data.role })
+    this.#role = role
+    this.#statements = new StatementNumbers(formOf)
+    this.#worker = start()
     this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject, guards: [] }))
     void this.opened.then(
       () => (this.#isOpen = true),
@@ -84,13 +91,16 @@ export class StoreThread {
   }
 
   /** @throws ConflictError and the other errors of `Database` */
-  write(batch: Statement[], { mayBatch, isTimed }: { mayBatch: boolean; isTimed: boolean }): Promise<Answer> {
+  write(
+    batch: Statement[],
+    { mayBatch, ...more }: { mayBatch: boolean; isTimed: boolean; locks?: string[]; as?: string | null },
+  ): Promise<Answer> {
     const numbered = batch.map((each) => this.#statements.numbered(each))
-    return this.#ask({ id: ++this.#lastId, type: 'write', batch: numbered, isTimed }, { mayBatch, guards: batch.map(guardOf) })
+    return this.#ask({ id: ++this.#lastId, type: 'write', batch: numbered, ...more }, { mayBatch, guards: batch.map(guardOf) })
   }
 
-  async read<R extends Row>(sql: string, params: Record<string, Value>): Promise<R[]> {
-    const answer = await this.#ask({ id: ++this.#lastId, type: 'read', statement: this.#statements.numbered({ sql, params }) })
+  async read<R extends Row>(sql: string, params: Record<string, Value>, more: { isSlow?: true } = {}): Promise<R[]> {
+    const answer = await this.#ask({ id: ++this.#lastId, type: 'read', statement: this.#statements.numbered({ sql, params }), ...more })
     return ('rows' in answer ? answer.rows : []) as R[]
   }
 
@@ -188,6 +198,8 @@ function errorOf({ kind, message, statement, damage }: ThreadError, guards: Guar
       return new StorageFullError()
     case 'busy':
       return new BusyError()
+    case 'unavailable':
+      return new StorageUnavailableError(message)
     case 'damaged':
       return new DamagedError(message, { tables: [], keepsOut: false, ...damage, statement })
     case 'configuration':

@@ -1,5 +1,5 @@
-import type { Damage, Value, Written } from '../database.ts'
-import type { Upgrade } from '../store.ts'
+import type { Damage, Value, Written } from './database.ts'
+import type { Upgrade } from './store.ts'
 
 /** How to start a store thread: the only writer, or a reader. */
 export interface ThreadData {
@@ -38,9 +38,12 @@ export interface Requests {
 export type UpkeepTask = 'shrink' | 'empty-log' | 'needs-rewriting'
 
 export type Request =
-  /** `isTimed`: the answer must say how long its statements took. */
-  | { id: number; type: 'write'; batch: NumberedStatement[]; isTimed?: boolean }
-  | { id: number; type: 'read'; statement: NumberedStatement }
+  /**
+   * `isTimed`: the answer must say how long its statements took. `locks`: the accounts whose rows are locked first. `as`: as in
+   * `Database.write`.
+   */
+  | { id: number; type: 'write'; batch: NumberedStatement[]; isTimed?: boolean; locks?: string[]; as?: string | null }
+  | { id: number; type: 'read'; statement: NumberedStatement; isSlow?: true }
   | { id: number; type: 'backup'; file: string; isMarked: boolean }
   | { id: number; type: 'begin-copy'; generation: string }
   | { id: number; type: 'upkeep'; task: UpkeepTask }
@@ -50,10 +53,10 @@ export type Request =
 /**
  * Errors keep their kind across threads. `fatal`: the database can no longer be trusted. `full`, `busy` (another program holds the
  * database locked) and `unwritten` (anything else): for now, nobody's batch can be written. `damaged`: pages that the statement needs
- * cannot be read; nothing was written.
+ * cannot be read; nothing was written. `unavailable`: the server of the database did not answer in time; nothing was written.
  */
 export interface ThreadError {
-  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unwritten' | 'damaged' | 'fatal' | 'configuration' | 'other'
+  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unavailable' | 'unwritten' | 'damaged' | 'fatal' | 'configuration' | 'other'
   message: string
   /** The position in the batch of the statement that failed. */
   statement: number

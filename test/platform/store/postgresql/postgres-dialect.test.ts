@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { postgresSchema, postgresStatement } from './support/postgres-dialect.ts'
+import { postgresSchema, postgresStatement } from '../../../../src/platform/store/postgresql/postgres-dialect.ts'
 
 test.each<[string, string, string[]]>([
   ['select 1', 'select 1', []],

@@ -1,10 +1,14 @@
-import type { Statement, Value } from '../database.ts'
-import { withPlaceholders } from './named-parameters.ts'
+import type { Statement, Value } from './database.ts'
 import type { NumberedStatement } from './thread-messages.ts'
+
+/**
+ * What an engine takes for a statement: its text with the engine's placeholders, and the names of their values in order. The text may be
+ * changed in other ways too.
+ */
+export type StatementForm = (sql: string) => { sql: string; names: string[] }
 
 interface Known {
   number: number
-  /** For each value, in the order in which the statement uses them; a name that it uses twice is here twice. */
   names: string[]
 }
 
@@ -13,8 +17,13 @@ interface Known {
  * an array: the few recurring texts are longer than most of what they write.
  */
 export class StatementNumbers {
+  readonly #formOf: StatementForm
   readonly #known = new Map<string, Known>()
   #untold: string[] = []
+
+  constructor(formOf: StatementForm) {
+    this.#formOf = formOf
+  }
 
   /** @throws RangeError if a parameter has no value */
   numbered({ sql, params, expect }: Statement): NumberedStatement {
@@ -38,8 +47,8 @@ export class StatementNumbers {
   }
 
   #learn(sql: string): Known {
-    const names: string[] = []
-    this.#untold.push(withPlaceholders(sql, (name) => (names.push(name), '?')))
+    const { sql: text, names } = this.#formOf(sql)
+    this.#untold.push(text)
     const known = { number: this.#known.size, names }
     this.#known.set(sql, known)
     return known

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { recordEvent } from '../../src/mail/event/event-log.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { Secret } from '../../src/platform/config/setting-types.ts'
+import { closedStore } from '../../src/platform/store/closed-store.ts'
+import { ConflictError, UniqueError, type Database, type Statement } from '../../src/platform/store/database.ts'
+import { openStore } from '../../src/platform/store/open-store.ts'
+import { newestSchema } from '../../src/platform/store/schema-steps.ts'
+import { startFakeMx } from '../support/fake-mx.ts'
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { startTestRelay } from '../support/start-relay.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+/** The store on a server of PostgreSQL. */
+let postgres: PostgresServer
+
+beforeAll(() => void (postgres = startPostgres()))
+afterAll(() => postgres?.stop())
+
+const placeOf = (url: string) => ({ dataDir: testDirectory(), store: { url: new Secret(url) } })
+
+async function open(url: string, onFatal = (error: Error): void => expect.unreachable(error.message)): Promise<Database> {
+  const { db } = await openStore({ place: placeOf(url), clock: systemClock, onFatal })
+  onTestFinished(() => db.close().catch(() => {}))
+  return db
+}
+
+/** Makes it the writer of a node, without the beat that would keep it. */
+const joinAs = (db: Database) => db.write([{ sql: "insert into node (name, started_at) values ('node_test', 0)" }], { as: 'node_test' })
+
+const setCursor = (name: string, position: number): Statement => ({
+  sql: 'insert into cursor (name, position) values (:name, :position)',
+  params: { name, position },
+})
+const moveCursor = (name: string, from: number): Statement => ({
+  sql: 'update cursor set position = position + 1 where name = :name and position = :from',
+  params: { name, from },
+  expect: 1,
+  guard: 'cursor',
+})
+const cursors = async (db: Database) =>
+  (await db.read('select name, position from cursor order by name')).map(({ name, position }) => [name, position])
+
+test('three that start at once on an empty database make one schema', async () => {
+  const url = await postgres.newUrl()
+  expect(await closedStore(placeOf(url)).isNew()).toBe(true)
+  const stores = await Promise.all([open(url), open(url), open(url)])
+  await stores[0].write([setCursor('webhook', 1)])
+  expect(await Promise.all(stores.map(cursors))).toEqual(stores.map(() => [['webhook', 1]]))
+  expect(await closedStore(placeOf(url)).isNew()).toBe(false)
+  expect(await closedStore(placeOf(url)).findUpgrade(true)).toEqual({ found: newestSchema(), newest: newestSchema(), plan: null })
+})
+
+test('a batch that is refused is refused alone, and names its guard', async () => {
+  const db = await open(await postgres.newUrl())
+  await db.write([setCursor('a', 1)])
+  const results = await Promise.allSettled([
+    db.write([setCursor('b', 1), moveCursor('a', 1)]),
+    db.write([setCursor('c', 1), moveCursor('a', 1)]),
+    db.write([setCursor('d', 1), setCursor('a', 1)]),
+    db.write([setCursor('e', 1), moveCursor('a', 2)]),
+  ])
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+  expect(results.slice(1, 3)).toMatchObject([{ reason: new ConflictError('cursor') }, { reason: expect.any(UniqueError) }])
+  expect(await cursors(db)).toEqual([
+    ['a', 3],
+    ['b', 1],
+    ['e', 1],
+  ])
+})
+
+test('values come back as they were written', async () => {
+  const db = await open(await postgres.newUrl())
+  const bytes = new Uint8Array(randomBytes(300_000))
+  const sql = 'insert into content (message_id, chunk, bytes) values (:id, :chunk, :bytes)'
+  await db.write([{ sql, params: { id: 'é\u{1f600}\\', chunk: Number.MAX_SAFE_INTEGER, bytes } }])
+  const [row] = await db.read('select message_id, chunk, bytes, null as nothing from content')
+  expect(row).toMatchObject({ message_id: 'é\u{1f600}\\', chunk: Number.MAX_SAFE_INTEGER, nothing: null })
+  expect(Buffer.compare(row?.['bytes'] as Uint8Array, bytes)).toBe(0)
+})
+
+const subject = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcpt_1', to: 'a@b.example', subject: 'Hello', sandbox: false }
+
+test('the log of events has no gap and is in the order of commits, whoever appends to it', async () => {
+  const url = await postgres.newUrl()
+  const writers = await Promise.all([open(url), open(url)])
+  const follower = await open(url)
+  const missed: number[] = []
+  let [seen, isWriting] = [0, true]
+  const follow = async (): Promise<void> => {
+    for (let isLast = false; !isLast;) {
+      isLast = !isWriting
+      for (const { seq } of await follower.read('select seq from event where seq > :seen order by seq limit 100', { seen })) {
+        if (seq !== seen + 1) missed.push(Number(seq))
+        seen = Number(seq)
+        isLast = false
+      }
+    }
+  }
+  const following = follow()
+  const append = async (db: Database): Promise<void> => {
+    for (let round = 0; round < 50; round++) {
+      await Promise.allSettled([
+        db.write([recordEvent(subject, 'email.delivered', {}, Date.now())]),
+        db.write([recordEvent(subject, 'email.delivered', {}, Date.now()), recordEvent(subject, 'email.bounced', {}, Date.now())]),
+        // It fails, and leaves no gap.
+        db.write([recordEvent(subject, 'email.bounced', {}, Date.now()), moveCursor('nobody', 1)]),
+      ])
+    }
+  }
+  await Promise.all(writers.map(append))
+  isWriting = false
+  await following
+  expect({ missed, seen }).toEqual({ missed: [], seen: 2 * 50 * 3 })
+})
+
+test('a node whose row is gone writes nothing more, and ends', async () => {
+  const url = await postgres.newUrl()
+  const ended = Promise.withResolvers<Error>()
+  const db = await open(url, ended.resolve)
+  await joinAs(db)
+  await db.write([setCursor('before', 1)])
+  await (await open(url)).write([{ sql: 'delete from node' }])
+  await expect(db.write([setCursor('after', 1)])).rejects.toThrow('took it for dead')
+  expect((await ended.promise).message).toContain('took it for dead')
+  expect(await cursors(await open(url))).toEqual([['before', 1]])
+})
+
+test('while the server starts again, batches wait and none is written twice', async () => {
+  const url = await postgres.newUrl()
+  const db = await open(url)
+  await joinAs(db)
+  await db.write([setCursor('count', 0)])
+  let written = 0
+  let isOver = false
+  const count = { sql: "update cursor set position = position + 1 where name = 'count'", expect: 1 }
+  const write = async (): Promise<void> => {
+    while (!isOver) {
+      await db.write([count, recordEvent(subject, 'email.delivered', {}, Date.now())])
+      written++
+    }
+  }
+  const writing = Array.from({ length: 8 }, write)
+  for (let round = 0; round < 3; round++) {
+    const before = written
+    await expect.poll(() => written).toBeGreaterThan(before + 50)
+    postgres.crash()
+    postgres.start()
+  }
+  isOver = true
+  await Promise.all(writing)
+  expect(await cursors(db)).toEqual([['count', written]])
+  expect(await db.read('select count(*) as events, max(seq) as last from event')).toEqual([{ events: written, last: written }])
+})
+
+test.each<[string, (url: string) => string, RegExp]>([
+  ['no server', () => 'postgres://sterna@127.0.0.1:1/none', /at 127\.0\.0\.1:1, cannot be used: .*refused.*Check store\.url/],
+  ['no such database', (url) => url.replace('/postgres?', '/none?'), /there is no such database\. Create it: create database "none"/],
+  [
+    'a wrong password',
+    (url) => url.replace('sterna@', 'locked:open-sesame@'),
+    /does not let the user locked in .*Check the user and the password/,
+  ],
+  ['no TLS', () => 'postgres://sterna@mail.invalid/none', /Check store\.url/],
+  ['another encoding', (url) => url.replace('/postgres?', '/ascii?'), /encoding SQL_ASCII.*Create one with/],
+])('a start says what to do about %s, and shows no password', async (_, change, words) => {
+  await postgres.run(
+    "do $$ begin create role locked login password 'other'; exception when duplicate_object then null; end $$;\n" +
+      "select 'create database ascii encoding ''SQL_ASCII'' template template0 locale ''C'' locale_provider libc' where not exists (select from pg_database where datname = 'ascii') \\gexec",
+  )
+  const url = change(await postgres.newUrl('postgres'))
+  const refused = await openStore({ place: placeOf(url), clock: systemClock }).catch((error: Error) => error)
+  expect((refused as Error).message).toMatch(words)
+  expect((refused as Error).message).not.toContain('open-sesame')
+})
+
+test('a schema from a newer version is refused', async () => {
+  const url = await postgres.newUrl()
+  await open(url)
+  const [, name] = /\/(\w+)\?/.exec(url) ?? []
+  await postgres.run(`\\c ${name}\nupdate schema_version set version = 9999`)
+  await expect(openStore({ place: placeOf(url), clock: systemClock })).rejects.toThrow('The database has schema 9999')
+})
+
+test('a relay delivers, and finds everything again after a restart', async () => {
+  const host = '127.0.3.8'
+  const mx = await startFakeMx({ host })
+  onTestFinished(() => mx.close())
+  const zone = { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } } as const
+  const relay = await startTestRelay({ delivery_port: String(mx.port), store_url: await postgres.newUrl() }, zone as never)
+  onTestFinished(() => relay.stop())
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, place) => relay.send(`bob${place}@rcpt.example`)))
+  for (const [place, id] of ids.entries())
+    await expect.poll(async () => (await relay.recipients(id))[`bob${place}@rcpt.example`]?.status).toBe('delivered')
+  await relay.restart()
+  expect((await relay.recipients(ids[0] ?? ''))['bob0@rcpt.example']?.status).toBe('delivered')
+  expect(await relay.events(ids[0] ?? '')).toContain('email.delivered')
+})

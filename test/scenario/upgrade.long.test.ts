@@ -165,7 +165,8 @@ test.each(versions.filter((_, place) => place % 3 === 1))(
     // The migration is done, and not committed.
     const script = `
       const { openWriter } = await source('platform/store/sqlite/sqlite-connection.ts')
-      const { migrate, migrations } = await source('platform/store/sqlite/migrate.ts')
+      const { migrate } = await source('platform/store/sqlite/migrate.ts')
+      const { migrations } = await source('platform/store/schema-steps.ts')
       const { backUpBefore, upgradeOf } = await source('platform/store/sqlite/upgrade-backup.ts')
       const connection = openWriter(given.directory)
       await backUpBefore(upgradeOf(connection, ${newest}, { directory: given.directory, isBackedUp: true }), connection)

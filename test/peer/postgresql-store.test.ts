@@ -11,6 +11,7 @@ import { startFakeMx } from '../support/fake-mx.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
+import { startTwoNodes } from '../support/two-nodes.ts'
 
 /** The store on a server of PostgreSQL. */
 let postgres: PostgresServer
@@ -196,4 +197,34 @@ test('a relay delivers, and finds everything again after a restart', async () =>
   await relay.restart()
   expect((await relay.recipients(ids[0] ?? ''))['bob0@rcpt.example']?.status).toBe('delivered')
   expect(await relay.events(ids[0] ?? '')).toContain('email.delivered')
+})
+
+test('two nodes know at once of each other’s keys, and soon of each other’s events', async () => {
+  const host = '127.0.3.8'
+  const mx = await startFakeMx({ host })
+  onTestFinished(() => mx.close())
+  const zone = { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } } as const
+  const { a, b } = await startTwoNodes({ delivery_port: String(mx.port), store_url: await postgres.newUrl() }, zone as never)
+  let heard = 0
+  onTestFinished(b.relay.services.db.onInsert('event', () => heard++))
+  const { accounts, apiKeys, sendingDomains } = a.relay.services
+  const account = await accounts.create('shop', 'enterprise')
+  const domain = await sendingDomains.add(account.id, 'sender.example')
+  await sendingDomains.verifyManually(domain.id)
+  const { token } = await apiKeys.create({ accountId: account.id, name: 'shop', permission: 'full_access' })
+  const body = { from: 'app@sender.example', to: 'bob@rcpt.example', subject: 'Hello', text: 'Hello' }
+  const sent = [await b.call('POST', '/api/send', { token, body }), await a.call('POST', '/api/send', { token, body })]
+  expect(sent.map(({ status }) => status)).toEqual([200, 200])
+  const { id } = sent[1]?.body
+  await expect.poll(async () => (await b.call('GET', `/api/emails/${id}`, { token })).body.recipients[0].status).toBe('delivered')
+  await expect.poll(() => mx.messages.length).toBe(2)
+  const own = heard
+  const more = await a.call('POST', '/api/send', { token, body })
+  await expect.poll(async () => (await a.call('GET', `/api/emails/${more.body.id}`, { token })).body.recipients[0].status).toBe('delivered')
+  await expect
+    .poll(() => {
+      for (const { clock } of [a, b]) clock.advance(1_000)
+      return heard
+    })
+    .toBeGreaterThan(own)
 })

@@ -6,7 +6,7 @@ import { silentLog } from '../../src/platform/log.ts'
 import { ChangeLog } from '../../src/platform/store/change-log.ts'
 import { LeasedNodes } from '../../src/platform/store/leased-nodes.ts'
 import type { Joining, Nodes } from '../../src/platform/store/nodes.ts'
-import type { openStore } from '../../src/platform/store/open-store.ts'
+import { openStore } from '../../src/platform/store/open-store.ts'
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { startFakeDns, type FakeZone } from './fake-dns.ts'
@@ -24,7 +24,10 @@ export interface TestNode {
   call(method: string, path: string, options?: { token?: string; body?: unknown }): Promise<{ status: number; body: any }>
 }
 
-/** Two whole relays over one database. Neither reads the other's changes by itself until its clock moves; move both alike. */
+/**
+ * Two whole relays over one database: one of SQLite in this process, or that of the setting `store_url`. Neither reads the other's changes by
+ * itself until its clock moves; move both alike.
+ */
 export async function startTwoNodes(settings: Record<string, string> = {}, zone: FakeZone = {}): Promise<{ a: TestNode; b: TestNode }> {
   const db = await testDatabase()
   const dns = await startFakeDns(zone)
@@ -32,7 +35,7 @@ export async function startTwoNodes(settings: Record<string, string> = {}, zone:
   const directories = { a: testDirectory(), b: testDirectory() }
   const start = async (node: 'a' | 'b'): Promise<TestNode> => {
     const clock = settableClock()
-    const open: typeof openStore = async () => {
+    const openShared: typeof openStore = async () => {
       const changes = await ChangeLog.open({ db, clock })
       onTestFinished(() => changes.stop())
       const join = async (joining: Joining): Promise<Nodes> => {
@@ -62,7 +65,7 @@ export async function startTwoNodes(settings: Record<string, string> = {}, zone:
       log: silentLog,
       onFatal,
       version: 'test',
-      open,
+      open: settings['store_url'] === undefined ? openShared : openStore,
       ...cheapSecrets(),
     })
     onTestFinished(() => relay.stop())

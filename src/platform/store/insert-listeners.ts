@@ -14,6 +14,11 @@ export class InsertListeners {
     return () => void listeners.delete(heard)
   }
 
+  /** Tells those who want to know about a table that somebody else has added rows to it. */
+  tell(table: string): void {
+    for (const heard of this.#byTable.get(table) ?? []) heard()
+  }
+
   /** What to call once this batch is on disk. */
   of(batch: Statement[]): Set<() => void>[] {
     const concerned: Set<() => void>[] = []

@@ -1,7 +1,9 @@
 import type { Clock } from '../clock.ts'
-import { aloneWithChanges } from './changes.ts'
 import type { Secret } from '../config/setting-types.ts'
+import { ChangeLog } from './change-log.ts'
+import { aloneWithChanges } from './changes.ts'
 import { LeasedNodes } from './leased-nodes.ts'
+import type { Joining, Nodes } from './nodes.ts'
 import { onlyNode } from './only-node.ts'
 import { openPostgres } from './postgresql/postgres-database.ts'
 import { holdDirectory } from './sqlite/hold-directory.ts'
@@ -31,9 +33,18 @@ export async function openStore({ clock, place, ...options }: OpenOptions): Prom
   const held = holdDirectory(directory)
   try {
     const opened = await openPostgres({ url: store.url.reveal(), ...options })
-    const db = { ...opened, close: () => opened.close().finally(() => held.release()) }
-    // One node, for now: a second one must not serve before it hears of the changes of the first.
-    return { db, clock, files: null, changes: aloneWithChanges, join: (joining) => LeasedNodes.join({ db, clock }, joining) }
+    const changes = await ChangeLog.open({ db: opened, clock })
+    const close = (): Promise<void> => {
+      changes.stop()
+      return opened.close().finally(() => held.release())
+    }
+    const db = { ...opened, close }
+    const join = async (joining: Joining): Promise<Nodes> => {
+      const nodes = await LeasedNodes.join({ db, clock, heard: (table) => opened.tellOfInserts(table) }, joining)
+      changes.join(nodes.self, joining.log)
+      return nodes
+    }
+    return { db, clock, changes, files: null, join }
   } catch (error) {
     held.release()
     throw error

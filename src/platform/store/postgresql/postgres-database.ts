@@ -13,13 +13,19 @@ const threadOf = (data: PostgresThreadData): EngineThread => ({
   formOf: postgresStatement,
 })
 
+/** Several nodes write to it. */
+export interface ServedDatabase extends Database {
+  /** Another node has added rows to this table: calls whom `onInsert` registered. */
+  tellOfInserts(table: string): void
+}
+
 /**
  * Opens a database on a server of PostgreSQL, makes its schema if it has none, and brings an older one up to date. After `onFatal` the process
  * must end.
  * @throws SternaError `configuration`, with what to do, if it cannot be reached or used, a newer version wrote it, or an older one did and
  *   `olderSchema` refuses that
  */
-export async function openPostgres(options: PostgresThreadData & Hear): Promise<Database> {
+export async function openPostgres(options: PostgresThreadData & Hear): Promise<ServedDatabase> {
   const { url, sharedCells, olderSchema, ...hear } = options
   const thread = new StoreThread(threadOf({ url, sharedCells, olderSchema }), hear)
   await thread.opened
@@ -48,6 +54,7 @@ export async function openPostgres(options: PostgresThreadData & Hear): Promise<
       return error
     },
     onInsert: (table, heard) => listeners.add(table, heard),
+    tellOfInserts: (table) => listeners.tell(table),
     close: async () => void (await thread.request({ type: 'close' })),
   }
 }

@@ -215,8 +215,8 @@ test('two nodes know at once of each other’s keys, and soon of each other’s 
   const body = { from: 'app@sender.example', to: 'bob@rcpt.example', subject: 'Hello', text: 'Hello' }
   const sent = [await b.call('POST', '/api/send', { token, body }), await a.call('POST', '/api/send', { token, body })]
   expect(sent.map(({ status }) => status)).toEqual([200, 200])
-  const { id } = sent[1]?.body
-  await expect.poll(async () => (await b.call('GET', `/api/emails/${id}`, { token })).body.recipients[0].status).toBe('delivered')
+  const path = `/api/emails/${sent[1]?.body.id}`
+  await expect.poll(async () => (await b.call('GET', path, { token })).body.recipients[0].status).toBe('delivered')
   await expect.poll(() => mx.messages.length).toBe(2)
   const own = heard
   const more = await a.call('POST', '/api/send', { token, body })

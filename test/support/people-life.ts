@@ -32,6 +32,7 @@ async function submit(relay: TestRelay, link: string, form: Record<string, strin
 export async function keepPeople(relay: TestRelay, command: (...argv: string[]) => Promise<string>): Promise<void> {
   const { people, config } = relay.relay.services
   await people.setupLink.renew()
+  await people.setupLink.withdraw()
   const link = `${config.baseUrl}/setup/${await people.setupLink.renew()}`
   await fetch(relay.baseUrl + new URL(link).pathname)
   const cookie = await submit(relay, link, { email: 'ann@test.example', password: 'correct horse' })

@@ -19,10 +19,9 @@ const failures = new Set(['missing_api_key', 'invalid_api_key', 'expired_api_key
 const isFailure = (error: unknown): boolean => error instanceof SternaError && failures.has(error.code)
 
 /**
- * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit, or a
- * user's own. A request without a valid
- * key counts against its client's network. That network is never barred: many programs may share an address, and one of them
- * with a wrong key must not shut the others out.
+ * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit, or a user's own. A request without a valid
+ * key counts against its client's network. That network is never barred: many programs may share an address, and one of them with a wrong key
+ * must not shut the others out.
  * @returns a promise if the holder is not known yet, because another node has just made the key
  * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
  */

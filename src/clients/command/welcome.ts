@@ -25,7 +25,9 @@ export async function welcome(
   const sandboxKey = await firstKey(services)
   // Each start makes a new link, so a link that others have seen stops working. The log of a server in real use gets none.
   const isInUse = services.apiKeys.hasLive
-  const setupToken = isInUse ? null : await services.people.setupLink.renew()
+  const { setupLink } = services.people
+  const setupToken = isInUse ? null : await setupLink.renew()
+  if (isInUse) await setupLink.withdraw()
   const setupUrl = setupToken === null ? null : `${baseUrl}/setup/${setupToken}`
   const steps = sandboxKey === null ? '' : firstSteps(sandboxKey, services, start)
   return {

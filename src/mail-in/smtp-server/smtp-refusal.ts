@@ -50,9 +50,9 @@ export const isRefusal = (error: unknown): boolean =>
   error instanceof StorageUnavailableError ||
   (error instanceof SternaError && replyCodes[error.code] !== undefined)
 
-/** The refusal of a message above the limit. */
 export const lookUpFailed = replyOf(451, '4.3.0', 'This address cannot be looked up at the moment, try again later')
 
+/** The refusal of a message above the limit. */
 export const tooBig = (maxMessageBytes: number): Reply =>
   replyOf(552, '5.3.4', `The message is larger than the ${maxMessageBytes} bytes that this server accepts`)
 

@@ -73,7 +73,7 @@ export class QueueRunner {
       fields: (destination) => ({ destination }),
       onDue: (what) => (what === 'expiry' ? this.#claims.track(this.#expireInBackoff()) : this.#claimWhatIsDue()),
       noteDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
-      onFreed: () => this.#running && this.#claims.track(this.#lookForWaiting()),
+      onFreed: () => (this.#running ? this.#lookForWaiting() : undefined),
     })
     this.#giveUpAfterMs = settings.giveUpAfterMs
     const onSettled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#onSettled(recipient, dueAt, isTried)

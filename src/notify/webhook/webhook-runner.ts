@@ -75,7 +75,7 @@ export class WebhookRunner {
       what: 'webhook deliveries',
       fields: (webhookId) => ({ webhookId }),
       onDue: (webhookId) => this.#turns.request(webhookId),
-      onFreed: () => this.#running && this.#claims.track(this.#lookForDue()),
+      onFreed: () => (this.#running ? this.#lookForDue() : undefined),
       putBack,
       mayBatch: true,
     })

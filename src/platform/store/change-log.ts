@@ -2,6 +2,7 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { ChangeFollower, Changes } from './changes.ts'
 import type { Database, Row, Statement } from './database.ts'
+import { Silence, type Beat } from './silence.ts'
 
 interface ChangeLogServices {
   db: Pick<Database, 'read' | 'write'>
@@ -87,9 +88,17 @@ export class ChangeLog implements Changes {
   async seenByAll(): Promise<void> {
     await this.caughtUp()
     const { db, clock } = this.#services
-    const seq = this.#seen
-    const behind = 'select name from node where name <> :node and changes_seen < :seq limit 1'
-    while ((await db.read(behind, { node: this.#member?.name ?? '', seq })).length > 0) {
+    const params = { node: this.#member?.name ?? '', seq: this.#seen }
+    // A command may be the only one that is there to see that a node has died.
+    const silence = new Silence()
+    for (;;) {
+      const beganAt = clock.steady()
+      const behind = await db.read<Row & Beat>(
+        'select name, beat from node where name <> :node and changes_seen < :seq order by name',
+        params,
+      )
+      const dead = silence.look(behind, { beganAt, endedAt: clock.steady() })
+      if (dead.length === behind.length) return
       await new Promise<void>((resolve) => clock.at(clock.now() + waitMs, resolve))
     }
   }

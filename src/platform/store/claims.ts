@@ -7,7 +7,7 @@ import { DamagedError, orDamage, unlessConflict, type Database, type Statement, 
 import type { Nodes } from './nodes.ts'
 import { removeInPieces } from './remove-in-pieces.ts'
 import { RetriedWrites } from './retried-writes.ts'
-import { retryMs } from './work-loop.ts'
+import { retryMs, WorkLoop } from './work-loop.ts'
 
 /** What is claimed together: at most `places` rows of one endpoint, destination or source. `order`: in which order, if there are several. */
 interface Turn {
@@ -34,8 +34,8 @@ interface ClaimsServices {
   onDue(name: string): void
   /** Called with when more is due to be claimed under this name, epoch ms; default: `wake`. */
   noteDue?: (name: string, at: number) => void
-  /** Another node has gone: look what is due, and when more will be. */
-  onFreed(): void
+  /** Another node has gone: look what is due, and when more will be. Called again a moment later if it fails. */
+  onFreed(): Promise<void> | void
   /** What else changes in a row that is put back untried, as SQL; `:now` is the time. */
   putBack?: string
   /** True if a claim may wait a moment to share a commit; default: false. */
@@ -59,6 +59,8 @@ export class Claims {
   readonly #outcomes: RetriedWrites
   readonly #damaged = new DamagedRows()
   readonly #pending: PendingWork
+  /** Looks what is due after another node has gone. */
+  readonly #freed: WorkLoop
   /** When each name is due. */
   readonly #due = new Map<string, number>()
   readonly #heap = new DueHeap()
@@ -72,9 +74,11 @@ export class Claims {
     this.#services = services
     this.#outcomes = new RetriedWrites(services)
     this.#pending = new PendingWork((error) => log.error({ error }, `work on ${what} failed`))
+    const run = async (): Promise<void> => services.onFreed()
+    this.#freed = new WorkLoop(log, { fault: `the ${what} that a node has left could not be looked for`, run })
     nodes.freeBuried({
       free: (node) => [{ sql: `update ${table} set ${this.#putBack} where owner = :node`, params: { node, now: services.clock.now() } }],
-      onFreed: () => services.onFreed(),
+      onFreed: () => this.#freed.wake(),
     })
   }
 
@@ -131,6 +135,7 @@ export class Claims {
     this.#cancelTimer()
     // Nothing is due from now on.
     this.#armedFor = -Infinity
+    await this.#freed.stop()
     await this.#pending.ended(graceMs)
     breakOff?.()
     this.#outcomes.stop()

@@ -1,14 +1,18 @@
 import type { Log } from '../log.ts'
-import { BusyError, ClosedError, DamagedError, StorageFullError } from './database.ts'
+import { BusyError, ClosedError, DamagedError, StorageFullError, StorageUnavailableError } from './database.ts'
 
 /** When to retry work that failed for an internal reason (such as a full disk), ms. */
 export const retryMs = 1_000
 /** The same after damage, which stays until an operator acts, ms. */
 const damagedRetryMs = 60_000
 
-/** A full disk and a lock of another process, which end, and health reports them in the meantime; and a stop, after which a start goes on. */
-export const isTransientFault = (error: unknown): boolean =>
-  error instanceof StorageFullError || error instanceof BusyError || error instanceof ClosedError
+const transient = [StorageFullError, BusyError, StorageUnavailableError, ClosedError]
+
+/**
+ * A full disk, a lock of another process and a server that cannot be reached, which end, and health reports them in the meantime; and a stop,
+ * after which a start goes on.
+ */
+export const isTransientFault = (error: unknown): boolean => transient.some((kind) => error instanceof kind)
 
 interface Work {
   /** Does everything there is to do. */

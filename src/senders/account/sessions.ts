@@ -168,7 +168,9 @@ export class Sessions extends HeldList<StoredSession> {
     if (!found || !this.#mayActIn(issued, found.user)) throw tokenOver()
     const { user } = found
     const accountId = issued.accountId ?? user.accountId
-    return { user, accountId, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
+    // A start in sandbox mode may come between.
+    const sandbox = issued.sandbox || this.#sandboxOnly
+    return { user, accountId, rights: rightsOfUser(user), sandbox, confined: issued.confined }
   }
 
   /** A user's sessions that have not ended, oldest first; also those that other nodes have begun. */

@@ -42,6 +42,11 @@ export class SetupLink {
     return token
   }
 
+  /** No link lets anybody in. */
+  async withdraw(): Promise<void> {
+    await this.#services.db.write([{ sql: 'delete from setup_link' }])
+  }
+
   /** @throws SternaError `not_found` unless this is the current link */
   async check(token: string): Promise<void> {
     const [current] = await this.#services.db.read<{ digest: string }>("select digest from setup_link where name = 'first owner'")

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { PasswordHasher } from '../../../src/senders/account/password-hash.ts'
+import { Sessions } from '../../../src/senders/account/sessions.ts'
 import { totpCode, totpStepAt } from '../../../src/senders/account/totp.ts'
 import { fromBase32 } from '../../support/base32.ts'
 import { startPeopleApi, type PeopleApi } from '../../support/people-api.ts'
@@ -322,6 +323,14 @@ test.each(Object.entries(newPasswords))('no second factor whose setup was under 
   const headers = { cookie: (await api.login(user.email, 'another horse')).cookie }
   const code = totpCode(fromBase32(String(body['secret'])), totpStepAt(api.clock.now()))
   expect(await api.request('POST', '/session/totp/confirm', { headers, body: { code } })).toMatchObject({ status: 409 })
+})
+
+test('a token from before a start in sandbox mode lets no mail out', async () => {
+  const api = await startPeopleApi()
+  const token = await api.tokenOf()
+  const restarted = new Sessions({ ...api, users: api.people.users, sandboxOnly: true })
+  await restarted.load()
+  expect([api.people.sessions.holderOf(token).sandbox, restarted.holderOf(token).sandbox]).toEqual([false, true])
 })
 
 test('a user has at most twenty sessions: one more ends the one that has rested longest, with its tokens', async () => {

@@ -100,6 +100,20 @@ test('what takes a right away waits until the other nodes know it, and for no no
   await seen
 })
 
+test('a command that is alone waits no longer than a dead node takes to be known as one', async () => {
+  const db = await testDatabase()
+  await join(db, 'dead')
+  const clock = settableClock()
+  const log = await ChangeLog.open({ db, clock })
+  await change(db, log, 'one')
+  let isSeen = false
+  const seen = log.seenByAll().then(() => (isSeen = true))
+  const since = clock.now()
+  await expect.poll(() => (clock.advance(second / 10), isSeen)).toBe(true)
+  expect(clock.now() - since).toBeGreaterThanOrEqual(5 * second)
+  await seen
+})
+
 test('a node that missed changes, or whose database went back, reads everything anew', async () => {
   const db = await testDatabase()
   const [a, b] = [await join(db, 'a'), await join(db, 'b')]

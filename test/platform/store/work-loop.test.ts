@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createLog, silentLog } from '../../../src/platform/log.ts'
-import { StorageFullError } from '../../../src/platform/store/database.ts'
+import { StorageFullError, StorageUnavailableError } from '../../../src/platform/store/database.ts'
 import { WorkLoop } from '../../../src/platform/store/work-loop.ts'
 
 test('work that is asked for while it is done is done once more, and never twice at a time', async () => {
@@ -28,9 +28,9 @@ test('work that is asked for while it is done is done once more, and never twice
   expect([runs, most]).toEqual([2, 1])
 })
 
-test('work that fails is repeated; a full disk is not logged, since health reports it', async () => {
+test('work that fails is repeated; a full disk and a server that is away are not logged, since health reports them', async () => {
   const lines: string[] = []
-  const failures = [new Error('odd'), new StorageFullError()]
+  const failures = [new Error('odd'), new StorageFullError(), new StorageUnavailableError()]
   let isDone = false
   const loop = new WorkLoop(
     createLog('error', (line) => lines.push(line)),

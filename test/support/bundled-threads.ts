@@ -7,16 +7,26 @@ import { bundleScripts, replaceStarted, root, scriptName, sources, startedModule
 const cache = join(root, 'node_modules/.cache/test-threads')
 const dayMs = 24 * 60 * 60_000
 
+interface BundledThreads {
+  name: string
+  enforce: 'pre'
+  configureVitest(vitest: { defineCacheKeyGenerator(key: (module: { sourceCode: string }) => string | null): void }): void
+  transform(code: string, id: string): string | null
+}
+
 /**
  * For vitest: the threads and child processes that the server starts run one script each, as after `npm run build`. To load their modules one
  * by one takes longer than most tests do, and tests start hundreds. The scripts are made anew when a source has changed.
  */
-export async function bundledThreads(): Promise<{ name: string; enforce: 'pre'; transform(code: string, id: string): string | null }> {
+export async function bundledThreads(): Promise<BundledThreads> {
   const scripts = await currentScripts()
   const urlOf = (module: string): string => JSON.stringify(pathToFileURL(join(scripts, scriptName(module))).href)
   return {
     name: 'bundled threads',
     enforce: 'pre',
+    // Vitest keeps what it has transformed from run to run: it would name the scripts of an earlier one.
+    configureVitest: ({ defineCacheKeyGenerator }) =>
+      defineCacheKeyGenerator(({ sourceCode }) => (replaceStarted(sourceCode, urlOf) === sourceCode ? null : scripts)),
     transform: (code, id) => (id.startsWith(join(root, 'src/')) ? replaceStarted(code, urlOf) : null),
   }
 }

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { recordEvent } from '../../src/mail/event/event-log.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { Secret } from '../../src/platform/config/setting-types.ts'
 import { closedStore } from '../../src/platform/store/closed-store.ts'
 import { ConflictError, UniqueError, type Database, type Statement } from '../../src/platform/store/database.ts'
 import { openStore } from '../../src/platform/store/open-store.ts'
+import { PostgresConnection } from '../../src/platform/store/postgresql/postgres-connection.ts'
+import { LostConnection } from '../../src/platform/store/postgresql/postgres-errors.ts'
+import { postgresPlace } from '../../src/platform/store/postgresql/postgres-url.ts'
 import { newestSchema } from '../../src/platform/store/schema-steps.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
@@ -155,6 +158,44 @@ test('while the server starts again, batches wait and none is written twice', as
   expect(await db.read('select count(*) as events, max(seq) as last from event')).toEqual([{ events: written, last: written }])
 })
 
+const databaseOf = (url: string): string => /\/(\w+)\?/.exec(url)?.[1] ?? ''
+const sessionsOf = async (url: string): Promise<number> =>
+  Number(await postgres.run(`select count(*) from pg_stat_activity where datname = '${databaseOf(url)}'`))
+
+test('reads that lose their connection together open one in its place', async () => {
+  const url = await postgres.newUrl()
+  const db = await open(url)
+  const readTwenty = () => Promise.all(Array.from({ length: 20 }, () => cursors(db)))
+  await readTwenty()
+  for (let round = 0; round < 3; round++) {
+    await postgres.run(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${databaseOf(url)}'`)
+    await readTwenty()
+  }
+  await db.write([setCursor('a', 1)])
+  expect(await sessionsOf(url)).toBe(2)
+})
+
+test('a connection on which the server is silent is given up, though statements keep coming', async () => {
+  const connection = await PostgresConnection.open(postgresPlace(await postgres.newUrl()))
+  onTestFinished(() => connection.close())
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const asked = ['select pg_sleep(3600)', 'select 1', 'select 2'].map((sql) => {
+    const ran = connection.run(sql).catch((error: unknown) => error)
+    vi.advanceTimersByTime(11_000)
+    return ran
+  })
+  expect(connection.isLost).toBe(true)
+  expect(await Promise.all(asked)).toEqual(asked.map(() => expect.any(LostConnection)))
+})
+
+test('a server that has become a replica counts as lost', async () => {
+  const connection = await PostgresConnection.open(postgresPlace(await postgres.newUrl()))
+  await connection.run('begin read only')
+  await expect(connection.run('create table nothing ()')).rejects.toThrow(LostConnection)
+  expect(connection.isLost).toBe(true)
+})
+
 test.each<[string, (url: string) => string, RegExp]>([
   ['no server', () => 'postgres://sterna@127.0.0.1:1/none', /at 127\.0\.0\.1:1, cannot be used: .*refused.*Check store\.url/],
   ['no such database', (url) => url.replace('/postgres?', '/none?'), /there is no such database\. Create it: create database "none"/],
@@ -179,8 +220,7 @@ test.each<[string, (url: string) => string, RegExp]>([
 test('a schema from a newer version is refused', async () => {
   const url = await postgres.newUrl()
   await open(url)
-  const [, name] = /\/(\w+)\?/.exec(url) ?? []
-  await postgres.run(`\\c ${name}\nupdate schema_version set version = 9999`)
+  await postgres.run(`\\c ${databaseOf(url)}\nupdate schema_version set version = 9999`)
   await expect(openStore({ place: placeOf(url), clock: systemClock })).rejects.toThrow('The database has schema 9999')
 })
 

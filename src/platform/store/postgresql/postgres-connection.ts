@@ -34,14 +34,13 @@ const session = `
 /** One connection to the server. Statements are sent at once and answered in order. */
 export class PostgresConnection {
   readonly #client: Client
-  readonly #isPatient: boolean
+  #isPatient = false
   #lost: Error | undefined
   #awaited = 0
   #silence: NodeJS.Timeout | undefined
 
-  private constructor(client: Client, isPatient: boolean) {
+  private constructor(client: Client) {
     this.#client = client
-    this.#isPatient = isPatient
     // Whoever waits for an answer hears of it too.
     client.on('error', (error: Error) => this.#end(error))
     client.on('end', () => this.#end(new Error('the connection was closed')))
@@ -64,10 +63,11 @@ export class PostgresConnection {
       pipeline: true,
       types: { getTypeParser: readerOf },
     })
-    const connection = new PostgresConnection(client, isPatient)
+    const connection = new PostgresConnection(client)
     try {
       await client.connect()
-      await client.query(session)
+      await connection.execute(session)
+      connection.#isPatient = isPatient
       return connection
     } catch (error) {
       client.end().catch(() => {})
@@ -86,21 +86,27 @@ export class PostgresConnection {
    */
   async run(text: string, values: Value[] = [], number?: number): Promise<Ran> {
     if (this.#lost) throw new LostConnection(this.#lost)
-    this.#await(1)
+    this.#asked()
     try {
       const name = number !== undefined && number < maxPrepared ? { name: `s${number}` } : {}
       const { rows, fields, rowCount, command } = await this.#client.query({ text, values, ...name })
       return { rows: fields.length > 0 ? (rows as Row[]) : null, changes: rowCount ?? 0, command }
     } catch (error) {
-      throw isLost(error) || this.#lost ? new LostConnection(this.#lost ?? error) : error
+      if (isLost(error)) this.destroy(error as Error)
+      throw this.#lost ? new LostConnection(this.#lost) : error
     } finally {
-      this.#await(-1)
+      this.#answered()
     }
   }
 
   /** Runs a script of statements without values. */
   async execute(script: string): Promise<void> {
-    await this.#client.query(script)
+    this.#asked()
+    try {
+      await this.#client.query(script)
+    } finally {
+      this.#answered()
+    }
   }
 
   async close(): Promise<void> {
@@ -120,14 +126,14 @@ export class PostgresConnection {
   }
 
   /** A network that drops packets says nothing for a quarter of an hour. */
-  #await(more: number): void {
-    this.#awaited += more
-    if (this.#isPatient || this.#lost) return
-    if (this.#awaited === 0) {
-      clearTimeout(this.#silence)
-      this.#silence = undefined
-    } else if (this.#silence) this.#silence.refresh()
-    else this.#silence = setTimeout(() => this.destroy(new Error('the server has been silent')), silenceMs).unref()
+  #asked(): void {
+    if (++this.#awaited > 1 || this.#isPatient || this.#lost) return
+    this.#silence = setTimeout(() => this.destroy(new Error('the server has been silent')), silenceMs).unref()
+  }
+
+  #answered(): void {
+    if (--this.#awaited === 0) clearTimeout(this.#silence)
+    else if (!this.#lost) this.#silence?.refresh()
   }
 }
 

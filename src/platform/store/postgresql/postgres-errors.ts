@@ -24,13 +24,13 @@ export class Fenced extends Error {
   }
 }
 
-/** True if what the server or the system says ends the connection. */
+/** True if the connection has ended, or the server is of no use any more: as a replica it takes no writes. */
 export const isLost = (error: unknown): boolean =>
   error instanceof LostConnection ||
   (error as { severity?: string } | null)?.severity === 'FATAL' ||
-  /^(?:08|57P)/.test(codeOf(error)) ||
-  /^E[A-Z]+$/.test(codeOf(error)) ||
-  /^Connection terminated|not queryable/.test(messageOf(error))
+  /^(?:08|57P|25006$)/.test(codeOf(error)) ||
+  /^E(?:AI_)?[A-Z]+$/.test(codeOf(error)) ||
+  /^Connection terminated|not queryable|^timeout expired$/.test(messageOf(error))
 
 /** Somebody else was in the way, or the server is short of something for a moment: the same may work when it is tried again. */
 export const isPassing = (error: unknown): boolean => isLost(error) || /^(?:40001|40P01|55P03|57014|53300)$/.test(codeOf(error))

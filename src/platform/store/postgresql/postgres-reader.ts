@@ -43,12 +43,19 @@ export class PostgresReader {
   }
 
   async #connected(): Promise<PostgresConnection> {
-    if (this.#connection && (await this.#connection).isLost) this.#connection = undefined
-    this.#connection ??= this.#services.open().catch((error: unknown) => {
-      this.#connection = undefined
-      throw error
-    })
+    const held = this.#connection
+    // Several reads wait here at a time: the first of them opens the next one for all.
+    if (held && (await held).isLost && this.#connection === held) this.#connection = undefined
+    this.#connection ??= this.#open()
     return this.#connection
+  }
+
+  #open(): Promise<PostgresConnection> {
+    const opening = this.#services.open()
+    opening.catch(() => {
+      if (this.#connection === opening) this.#connection = undefined
+    })
+    return opening
   }
 }
 

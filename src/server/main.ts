@@ -151,8 +151,11 @@ async function serve(
   // Commands do not need the relay, and start in half the time without it.
   const { startRelay } = await import('./relay/relay.ts')
   const onFatal = (error: Error): void => {
-    const because = error instanceof BuriedError ? 'this server is no longer part of the others' : 'the database can no longer be trusted'
-    log.error({ error }, `${because}; the next start finds all acknowledged mail again, or says how to restore a backup`)
+    const because =
+      error instanceof BuriedError
+        ? 'this server is no longer part of the others'
+        : 'the database can no longer be trusted; the next start finds all acknowledged mail again, or says how to restore a backup'
+    log.error({ error }, because)
     process.exit(1)
   }
   const relay = await startRelay(config, { clock: systemClock, log, onFatal, version: version() })

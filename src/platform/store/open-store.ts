@@ -33,7 +33,10 @@ export async function openStore({ clock, place, ...options }: OpenOptions): Prom
   const held = holdDirectory(directory)
   try {
     const opened = await openPostgres({ url: store.url.reveal(), ...options })
-    const changes = await ChangeLog.open({ db: opened, clock })
+    const changes = await ChangeLog.open({ db: opened, clock }).catch(async (error: unknown) => {
+      await opened.close()
+      throw error
+    })
     const close = (): Promise<void> => {
       changes.stop()
       return opened.close().finally(() => held.release())

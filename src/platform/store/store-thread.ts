@@ -13,6 +13,8 @@ import {
   type Statement,
   type Value,
 } from './database.ts'
+import { BuriedError } from './nodes.ts'
+import { silentMs } from './silence.ts'
 import { StatementNumbers, type StatementForm } from './statement-numbers.ts'
 import type { Upgrade } from './store.ts'
 import { openId, type Answer, type Request, type Requests, type ThreadError } from './thread-messages.ts'
@@ -23,6 +25,9 @@ const patienceMs = 20
 /** Errors after which nobody's batch is written. */
 const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unavailable', 'unwritten'])
 
+/** Errors after which the process must end. */
+const final = new Set<ThreadError['kind']>(['fatal', 'buried'])
+
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
 /** Keeps the guards of a batch, not its statements: content on its way to the disk need not be held on this side too. */
 type Guards = (Guard | undefined)[]
@@ -32,7 +37,10 @@ const guardOf = ({ guard }: Statement): Guard | undefined => guard
 const atOnce = { mayBatch: false, guards: [] }
 
 export interface Hear {
-  /** Called once when the database can no longer be trusted (a failed write or flush), or its writer has ended. */
+  /**
+   * Called once when the database can no longer be trusted (a failed write or flush), its writer has ended, or with a `BuriedError` when other
+   * nodes do the work of this one.
+   */
   onFatal?: (error: Error) => void
   /** Called whenever a statement meets damage. */
   onDamage?: (error: DamagedError) => void
@@ -154,7 +162,7 @@ export class StoreThread {
     const error = errorOf(answer.error, settle?.guards)
     if (error instanceof DamagedError) this.#hear.onDamage?.(error)
     settle?.reject(error)
-    if (answer.error.kind === 'fatal' && answer.id !== openId) this.#die(error)
+    if (final.has(answer.error.kind) && answer.id !== openId) this.#die(error)
   }
 
   #noteWriting(answer: Answer): void {
@@ -202,6 +210,8 @@ function errorOf({ kind, message, statement, damage }: ThreadError, guards: Guar
       return new StorageUnavailableError(message)
     case 'damaged':
       return new DamagedError(message, { tables: [], keepsOut: false, ...damage, statement })
+    case 'buried':
+      return new BuriedError(message, silentMs)
     case 'configuration':
       return new SternaError('configuration', message)
     default:

@@ -54,9 +54,10 @@ export type Request =
  * Errors keep their kind across threads. `fatal`: the database can no longer be trusted. `full`, `busy` (another program holds the
  * database locked) and `unwritten` (anything else): for now, nobody's batch can be written. `damaged`: pages that the statement needs
  * cannot be read; nothing was written. `unavailable`: the server of the database did not answer in time; nothing was written.
+ * `buried`: other nodes have taken this one for dead; the message is its name.
  */
 export interface ThreadError {
-  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unavailable' | 'unwritten' | 'damaged' | 'fatal' | 'configuration' | 'other'
+  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unavailable' | 'unwritten' | 'damaged' | 'fatal' | 'buried' | 'configuration' | 'other'
   message: string
   /** The position in the batch of the statement that failed. */
   statement: number

@@ -16,13 +16,8 @@ export class LostConnection extends Error {
 /** A statement changed another number of rows than it had to. */
 export class Unmet extends Error {}
 
-/** This node was taken for dead: another has its mail in hand, and it may write nothing more. */
-export class Fenced extends Error {
-  constructor(node: string) {
-    super(`the row of this node, ${node}, is gone from the database: other nodes took it for dead, and have taken over its work`)
-    this.name = 'Fenced'
-  }
-}
+/** This node, whose name is the message, was taken for dead: another has its mail in hand, and it may write nothing more. */
+export class Fenced extends Error {}
 
 /** True if the connection has ended, or the server is of no use any more: as a replica it takes no writes. */
 export const isLost = (error: unknown): boolean =>
@@ -35,12 +30,15 @@ export const isLost = (error: unknown): boolean =>
 /** Somebody else was in the way, or the server is short of something for a moment: the same may work when it is tried again. */
 export const isPassing = (error: unknown): boolean => isLost(error) || /^(?:40001|40P01|55P03|57014|53300)$/.test(codeOf(error))
 
+/** Somebody else holds a row that a statement needs. */
+export const isBlocked = (error: unknown): boolean => /^(?:40P01|55P03)$/.test(codeOf(error))
+
 /** What callers are told of a statement that failed for good. */
 export function threadErrorOf(error: unknown, statement: number): ThreadError {
   const code = codeOf(error)
   const of = (kind: ThreadError['kind']): ThreadError => ({ kind, message: messageOf(error), statement })
   if (error instanceof Unmet) return of('conflict')
-  if (error instanceof Fenced) return of('fatal')
+  if (error instanceof Fenced) return of('buried')
   if (error instanceof MetDamage) return { ...of('damaged'), damage: error.damage }
   if (error instanceof SternaError && error.code === 'configuration') return of('configuration')
   if (code === '23505') return of('unique')

@@ -5,13 +5,16 @@ import { systemClock } from '../../src/platform/clock.ts'
 import { Secret } from '../../src/platform/config/setting-types.ts'
 import { closedStore } from '../../src/platform/store/closed-store.ts'
 import { ConflictError, UniqueError, type Database, type Statement } from '../../src/platform/store/database.ts'
+import { BuriedError } from '../../src/platform/store/nodes.ts'
 import { openStore } from '../../src/platform/store/open-store.ts'
 import { PostgresConnection } from '../../src/platform/store/postgresql/postgres-connection.ts'
 import { LostConnection } from '../../src/platform/store/postgresql/postgres-errors.ts'
+import { prepareDatabase } from '../../src/platform/store/postgresql/postgres-schema.ts'
 import { postgresPlace } from '../../src/platform/store/postgresql/postgres-url.ts'
 import { newestSchema } from '../../src/platform/store/schema-steps.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { PostgresSession } from '../support/postgres-session.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { startTwoNodes } from '../support/two-nodes.ts'
@@ -126,8 +129,8 @@ test('a node whose row is gone writes nothing more, and ends', async () => {
   await joinAs(db)
   await db.write([setCursor('before', 1)])
   await (await open(url)).write([{ sql: 'delete from node' }])
-  await expect(db.write([setCursor('after', 1)])).rejects.toThrow('took it for dead')
-  expect((await ended.promise).message).toContain('took it for dead')
+  await expect(db.write([setCursor('after', 1)])).rejects.toThrow(BuriedError)
+  expect(await ended.promise).toEqual(new BuriedError('node_test', 5_000))
   expect(await cursors(await open(url))).toEqual([['before', 1]])
 })
 
@@ -156,6 +159,27 @@ test('while the server starts again, batches wait and none is written twice', as
   await Promise.all(writing)
   expect(await cursors(db)).toEqual([['count', written]])
   expect(await db.read('select count(*) as events, max(seq) as last from event')).toEqual([{ events: written, last: written }])
+})
+
+test('a row that somebody else holds stops only the batches that need it', async () => {
+  const url = await postgres.newUrl()
+  const db = await open(url)
+  await joinAs(db)
+  const held = Array.from({ length: 12 }, (_, place) => `held${place}`)
+  await db.write(held.map((name) => setCursor(name, 1)))
+  const other = await PostgresSession.open(postgres.socket, databaseOf(url))
+  onTestFinished(() => other.close())
+  await other.run('begin')
+  await other.run("update cursor set position = position where name like 'held%'")
+  let written = 0
+  const blocked = held.map((name) => db.write([moveCursor(name, 1)]).then(() => written++))
+  const beat: Statement = { sql: "update node set beat = beat + 1 where name = 'node_test'", expect: 1 }
+  await Promise.all([db.write([setCursor('free', 1)]), db.write([beat])])
+  for (let round = 1; round < 5; round++) await Promise.all([db.write([moveCursor('free', round)]), db.write([beat])])
+  expect(written).toBe(0)
+  await other.run('commit')
+  await Promise.all(blocked)
+  expect(await cursors(db)).toEqual([['free', 5], ...held.toSorted().map((name) => [name, 2])])
 })
 
 const databaseOf = (url: string): string => /\/(\w+)\?/.exec(url)?.[1] ?? ''
@@ -187,6 +211,32 @@ test('a connection on which the server is silent is given up, though statements 
   })
   expect(connection.isLost).toBe(true)
   expect(await Promise.all(asked)).toEqual(asked.map(() => expect.any(LostConnection)))
+})
+
+test('a start waits for another node to bring the schema up to date, however long', async () => {
+  const url = await postgres.newUrl()
+  const other = await PostgresSession.open(postgres.socket, databaseOf(url))
+  onTestFinished(() => other.close())
+  await other.run('create table schema_version (version bigint not null)')
+  await other.run('begin')
+  await other.run('lock table schema_version in exclusive mode')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const prepared = prepareDatabase(postgresPlace(url), { olderSchema: 'upgrade', onUpgrade: () => {} })
+  const waiting = `select count(*) from pg_stat_activity where datname = '${databaseOf(url)}' and wait_event_type = 'Lock'`
+  for (let found = ''; found !== '1\n';) found = await postgres.run(waiting)
+  vi.advanceTimersByTime(60_000)
+  await other.run('commit')
+  await prepared
+})
+
+test('a start that fails late leaves no session behind', async () => {
+  const url = await postgres.newUrl()
+  const db = await open(url)
+  await db.close()
+  await postgres.run(`\\c ${databaseOf(url)}\nalter table change_order rename to gone`)
+  await expect(openStore({ place: placeOf(url), clock: systemClock })).rejects.toThrow('change_order')
+  await expect.poll(() => sessionsOf(url)).toBe(0)
 })
 
 test('a server that has become a replica counts as lost', async () => {

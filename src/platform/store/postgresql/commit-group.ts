@@ -3,7 +3,7 @@ import type { Written } from '../database.ts'
 import type { Answer, BriefWritten, NumberedStatement, Request } from '../thread-messages.ts'
 import type { PostgresConnection, Ran } from './postgres-connection.ts'
 import { appendsEvent, lockAccount, locksOf } from './postgres-dialect.ts'
-import { Fenced, isPassing, LostConnection, Unmet } from './postgres-errors.ts'
+import { Fenced, isBlocked, isPassing, LostConnection, Unmet } from './postgres-errors.ts'
 
 type Write = Extract<Request, { type: 'write' }>
 
@@ -23,7 +23,12 @@ interface Group extends GroupStatements {
   writes: Write[]
   /** Null before this process is a node. */
   fence: Fence | null
+  /** Others have just been found in the way: it waits for each only a moment. */
+  isHurried: boolean
 }
+
+/** How long a group in a hurry waits for a lock, ms. */
+const hurriedMs = 100
 
 /** A statement of a group has failed: nothing of the group is written. */
 export class Refused extends Error {
@@ -36,6 +41,17 @@ export class Refused extends Error {
     super(messageOf(cause), { cause })
     this.batch = batch
     this.statement = statement
+  }
+}
+
+/** Somebody else holds a row that some batches need: nothing of the group is written. */
+export class Blocked extends Error {
+  /** The places of these batches in the group. */
+  readonly batches: readonly number[]
+
+  constructor(cause: unknown, batches: readonly number[]) {
+    super(messageOf(cause), { cause })
+    this.batches = batches
   }
 }
 
@@ -56,7 +72,7 @@ export class InDoubt extends Error {
  * Writes a group in one commit, on two journeys to the server. On the first go all statements but the inserts of events, and what they
  * answer is checked; on the second the inserts of events, which have one order over all nodes, and the commit: so that order is held for
  * only as long as the commit takes.
- * @throws Refused, InDoubt, Fenced, LostConnection, and what says that the same may work when it is tried again
+ * @throws Refused, Blocked, InDoubt, Fenced, LostConnection, and what says that the same may work when it is tried again
  */
 export async function commitGroup(connection: PostgresConnection, group: Group): Promise<Answer[]> {
   const startedAt = performance.now()
@@ -90,14 +106,16 @@ class RunningGroup {
   }
 
   async first(): Promise<void> {
-    const { writes, fence } = this.#group
+    const { writes, fence, isHurried } = this.#group
     const before = [this.#send('begin')]
+    if (isHurried) before.push(this.#send(`set local lock_timeout = ${hurriedMs}`))
     const isNew = fence?.change === 'added'
     if (fence && !isNew) before.push(this.#heard(this.#keepRow(fence)))
-    for (const id of locksOf(writes)) before.push(this.#send(lockAccount, [id]))
+    const locks = locksOf(writes).map((id) => ({ id, ran: this.#send(lockAccount, [id]) }))
     const sent = this.#sendAll((text) => !appendsEvent(text))
     const after = fence && isNew ? [this.#heard(this.#keepRow(fence))] : []
     await this.#answered(before)
+    for (const { id, ran } of locks) await ran.catch((error: unknown) => this.#fail(error, this.#lockers(id)))
     await this.#check(sent)
     await this.#answered(after)
   }
@@ -125,6 +143,15 @@ class RunningGroup {
       const written = this.#written[batch] as BriefWritten[]
       return isTimed ? { id, written, ms } : { id, written }
     })
+  }
+
+  /** The places of the batches that lock this account. */
+  #lockers(id: string): number[] {
+    return this.#group.writes.flatMap(({ locks = [] }, batch) => (locks.includes(id) ? [batch] : []))
+  }
+
+  #fail(error: unknown, batches: number[]): never {
+    throw isBlocked(error) ? new Blocked(error, batches) : error
   }
 
   #hasEvents(): boolean {
@@ -163,7 +190,8 @@ class RunningGroup {
   async #check(sent: Sent[]): Promise<void> {
     for (const { place, expect, ran } of sent) {
       const written = await ran.then(briefOf).catch((error: unknown) => {
-        throw isPassing(error) ? error : new Refused(error, place)
+        if (isPassing(error)) this.#fail(error, [place.batch])
+        throw new Refused(error, place)
       })
       const changes = typeof written === 'number' ? written : written.changes
       if (expect !== undefined && changes !== expect) throw new Refused(new Unmet(), place)

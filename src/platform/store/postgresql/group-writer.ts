@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Metrics } from '../../metrics/metrics.ts'
-import type { Answer, Request } from '../thread-messages.ts'
-import { commitGroup, InDoubt, Refused, type Fence, type GroupStatements } from './commit-group.ts'
+import type { Answer, Request, ThreadError } from '../thread-messages.ts'
+import { Blocked, commitGroup, InDoubt, Refused, type Fence, type GroupStatements } from './commit-group.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { Fenced, LostConnection, threadErrorOf } from './postgres-errors.ts'
 
@@ -27,22 +27,25 @@ const patienceMs = 10_000
 const firstWaitMs = 20
 const maxWaitMs = 1_000
 
+const isOver = ({ since }: Taken): boolean => performance.now() - since > patienceMs
+
 /**
  * Writes batches over one connection: what comes in while a group is being written is the next group, with one commit. A batch that fails is
- * refused alone. What is in the way of all for a moment, such as a server that starts again, is waited for.
+ * refused alone, and one that needs a row that somebody else holds waits for it alone. What is in the way of all for a moment, such as a server that starts again, is waited for.
  */
 export class GroupWriter {
   readonly #services: GroupWriterServices
   #connection: PostgresConnection | undefined
   #waiting: Taken[] = []
+  /** Others held a row that they need. */
+  #blocked: Taken[] = []
   #running: Promise<void> | undefined
   /** The node whose row this writer keeps; null before it has one. */
   #node: string | null = null
   #group = 0
 
-  constructor(services: GroupWriterServices, connection: PostgresConnection) {
+  constructor(services: GroupWriterServices) {
     this.#services = services
-    this.#connection = connection
   }
 
   take(writes: Write[]): void {
@@ -58,17 +61,26 @@ export class GroupWriter {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, groupSize))
+    while (this.#waiting.length + this.#blocked.length > 0) {
+      await this.#write(this.#waiting.splice(0, groupSize))
+      await this.#write(this.#blocked.splice(0, 1), true)
+    }
     this.#running = undefined
   }
 
-  async #write(taken: Taken[]): Promise<void> {
+  async #write(taken: Taken[], isHurried = false): Promise<void> {
     let group = taken
     for (let waitMs = firstWaitMs; group.length > 0; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
       try {
-        return this.#services.send(await this.#commit(group.map(({ write }) => write)))
+        return this.#services.send(
+          await this.#commit(
+            group.map(({ write }) => write),
+            isHurried,
+          ),
+        )
       } catch (error) {
-        if (error instanceof Refused) return await this.#writeApart(group, error)
+        if (error instanceof Refused) return await this.#writeApart(group, error, isHurried)
+        if (error instanceof Blocked) return await this.#passOver(group, error)
         const found = error instanceof InDoubt ? await this.#hasHappened(error) : error
         if (found === true) return this.#services.send((error as InDoubt).answers)
         if (found !== false) {
@@ -81,7 +93,7 @@ export class GroupWriter {
     }
   }
 
-  async #commit(writes: Write[]): Promise<Answer[]> {
+  async #commit(writes: Write[], isHurried: boolean): Promise<Answer[]> {
     const startedAt = performance.now()
     if (this.#connection?.isLost) this.#connection = undefined
     this.#connection ??= await this.#services.open()
@@ -90,7 +102,7 @@ export class GroupWriter {
     const node = as ?? this.#node
     const change: Fence['change'] = as === undefined || as === this.#node ? null : as === null ? 'removed' : 'added'
     const fence = node === null ? null : { node, group: ++this.#group, change }
-    const answers = await commitGroup(this.#connection, { writes, fence, ...this.#services })
+    const answers = await commitGroup(this.#connection, { writes, fence, isHurried, ...this.#services })
     this.#node = as === null ? null : node
     this.#services.metrics.commits.observe((performance.now() - startedAt) / 1000)
     this.#services.metrics.commitBatches.observe(writes.length)
@@ -98,26 +110,43 @@ export class GroupWriter {
   }
 
   /** In their order, without the one that was refused: what those before it have done may be why. */
-  async #writeApart(group: Taken[], { batch, cause, statement }: Refused): Promise<void> {
+  async #writeApart(group: Taken[], { batch, cause, statement }: Refused, isHurried: boolean): Promise<void> {
     const [refused] = group.slice(batch, batch + 1)
     if (group.length === 1) return this.#services.send([{ id: (refused as Taken).write.id, error: threadErrorOf(cause, statement) }])
-    for (const part of [group.slice(0, batch), group.slice(batch, batch + 1), group.slice(batch + 1)]) await this.#write(part)
+    for (const part of [group.slice(0, batch), group.slice(batch, batch + 1), group.slice(batch + 1)]) await this.#write(part, isHurried)
+  }
+
+  /** The others do not wait for what is blocked, which is tried again after them. */
+  async #passOver(group: Taken[], { batches, cause }: Blocked): Promise<void> {
+    const blocked = group.filter((_, place) => batches.includes(place))
+    this.#blocked.push(...this.#refuseOverdue(blocked, threadErrorOf(cause, 0)))
+    await this.#write(
+      group.filter((each) => !blocked.includes(each)),
+      true,
+    )
   }
 
   /** What is still to be tried after a fault that concerns all; null: nothing, now or later. */
   #afterFault(group: Taken[], error: unknown): Taken[] | null {
     this.#services.metrics.failedCommits.add()
     const fault = threadErrorOf(error, 0)
-    const refuse = (taken: Taken[], kind: typeof fault.kind): void =>
-      this.#services.send(taken.map(({ write: { id } }) => ({ id, error: { ...fault, kind } })))
     if (fault.kind !== 'unavailable') {
-      refuse(group, fault.kind === 'other' ? 'unwritten' : fault.kind)
+      this.#refuse(group, { ...fault, kind: fault.kind === 'other' ? 'unwritten' : fault.kind })
       return null
     }
-    const isOver = ({ since }: Taken): boolean => performance.now() - since > patienceMs
-    refuse([...group, ...this.#waiting].filter(isOver), 'unavailable')
-    this.#waiting = this.#waiting.filter((each) => !isOver(each))
-    return group.filter((each) => !isOver(each))
+    this.#waiting = this.#refuseOverdue(this.#waiting, fault)
+    this.#blocked = this.#refuseOverdue(this.#blocked, fault)
+    return this.#refuseOverdue(group, fault)
+  }
+
+  /** @returns those that are not overdue */
+  #refuseOverdue(taken: Taken[], error: ThreadError): Taken[] {
+    this.#refuse(taken.filter(isOver), error)
+    return taken.filter((each) => !isOver(each))
+  }
+
+  #refuse(taken: Taken[], error: ThreadError): void {
+    this.#services.send(taken.map(({ write: { id } }) => ({ id, error })))
   }
 
   /**

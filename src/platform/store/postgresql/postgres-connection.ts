@@ -23,12 +23,12 @@ const maxPrepared = 400
 
 /**
  * What a session is set to. Values are read in one form. A commit is on disk once it is answered, whatever the server does for others.
- * Whoever waits for a lock begins again after a while. A node that stops in the middle of a commit keeps nobody waiting.
+ * Whoever waits for a lock gives way to others after a while, long before a node counts as dead. A node that stops in the middle of a commit keeps nobody waiting.
  */
 const session = `
   set client_encoding = 'UTF8'; set bytea_output = 'hex'; set extra_float_digits = 1; set jit = off;
   set default_transaction_isolation = 'read committed'; set default_transaction_read_only = off;
-  set lock_timeout = '5s'; set idle_in_transaction_session_timeout = '3s';
+  set lock_timeout = '1s'; set idle_in_transaction_session_timeout = '3s';
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local');`
 
 /** One connection to the server. Statements are sent at once and answered in order. */

@@ -1,8 +1,9 @@
 import { SternaError } from '../../errors.ts'
 import { migrations, newestSchema, requireCurrent, requireKnown } from '../schema-steps.ts'
 import type { Upgrade } from '../store.ts'
-import type { PostgresConnection } from './postgres-connection.ts'
+import { PostgresConnection } from './postgres-connection.ts'
 import { postgresSchema } from './postgres-dialect.ts'
+import type { PostgresPlace } from './postgres-url.ts'
 
 /** The oldest that this has been tried with. */
 const oldestServer = 15
@@ -53,17 +54,30 @@ interface Migrating {
 }
 
 /**
+ * Makes the database ready for this version. Another node may be at it, and take its time.
+ * @throws SternaError `configuration` if it cannot be used
+ */
+export async function prepareDatabase(place: PostgresPlace, migrating: Migrating): Promise<void> {
+  const connection = await PostgresConnection.open(place, { isPatient: true })
+  try {
+    await requireFit(connection)
+    await migrate(connection, migrating)
+  } finally {
+    await connection.close()
+  }
+}
+
+/**
  * Makes the schema, or brings it up to date: all of it, or nothing. Of several that start at once, one does so while the others wait.
  * @throws SternaError `configuration` if the schema is newer than what this version knows, or older and `olderSchema` refuses that
  */
-export async function migrate(connection: PostgresConnection, { olderSchema, onUpgrade }: Migrating): Promise<void> {
+async function migrate(connection: PostgresConnection, { olderSchema, onUpgrade }: Migrating): Promise<void> {
   const newest = newestSchema()
   const before = await schemaOf(connection)
   if (olderSchema === 'refuse' && before > 0) requireCurrent(before, newest)
   requireKnown(before, newest)
   if (before === newest || (olderSchema === 'keep' && before > 0)) return
   await prepareTables(connection)
-  // Others may take their time.
   await connection.run("set lock_timeout = '10min'")
   await connection.run('begin')
   try {
@@ -80,7 +94,6 @@ export async function migrate(connection: PostgresConnection, { olderSchema, onU
     await connection.run('rollback').catch(() => {})
     throw error
   }
-  await connection.run("set lock_timeout = '5s'")
 }
 
 /** Content is compressed by nobody: encrypted, or made of pictures, it does not become smaller. */

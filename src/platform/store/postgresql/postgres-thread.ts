@@ -6,7 +6,7 @@ import { GroupWriter } from './group-writer.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { openErrorOf, threadErrorOf } from './postgres-errors.ts'
 import { PostgresReader } from './postgres-reader.ts'
-import { migrate, requireFit } from './postgres-schema.ts'
+import { prepareDatabase } from './postgres-schema.ts'
 import { postgresPlace } from './postgres-url.ts'
 
 /** How to start it. */
@@ -44,10 +44,8 @@ async function serve(): Promise<void> {
   const textOf = (number: number): string => texts[number] as string
   const open = (): Promise<PostgresConnection> => PostgresConnection.open(place)
   try {
-    const connection = await open()
-    await requireFit(connection)
-    await migrate(connection, { olderSchema, onUpgrade: (upgrade) => send([{ id: openId, upgrade }]) })
-    const writer = new GroupWriter({ open, textOf, send, metrics: metricsOf(sharedCells) }, connection)
+    await prepareDatabase(place, { olderSchema, onUpgrade: (upgrade) => send([{ id: openId, upgrade }]) })
+    const writer = new GroupWriter({ open, textOf, send, metrics: metricsOf(sharedCells) })
     const reader = new PostgresReader({ open, textOf })
     const slowReader = new PostgresReader({ open: () => PostgresConnection.open(place, { isPatient: true }), textOf })
     port.on('message', ({ texts: more, requests }: Requests) => {

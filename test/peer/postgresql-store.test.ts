@@ -166,20 +166,24 @@ test('a row that somebody else holds stops only the batches that need it', async
   const db = await open(url)
   await joinAs(db)
   const held = Array.from({ length: 12 }, (_, place) => `held${place}`)
-  await db.write(held.map((name) => setCursor(name, 1)))
+  const ofAccount = Array.from({ length: 12 }, (_, place) => `of-account${place}`)
+  await db.write([...held, ...ofAccount].map((name) => setCursor(name, 1)))
+  await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'a', 'free', 'active', 0)" }])
   const other = await PostgresSession.open(postgres.socket, databaseOf(url))
   onTestFinished(() => other.close())
   await other.run('begin')
   await other.run("update cursor set position = position where name like 'held%'")
+  await other.run("select id from account where id = 'acc_1' for update")
   let written = 0
-  const blocked = held.map((name) => db.write([moveCursor(name, 1)]).then(() => written++))
+  const batches = [...held.map((name) => moveCursor(name, 1)), ...ofAccount.map((name) => ({ ...moveCursor(name, 1), locks: 'acc_1' }))]
+  const blocked = batches.map((each) => db.write([each]).then(() => written++))
   const beat: Statement = { sql: "update node set beat = beat + 1 where name = 'node_test'", expect: 1 }
   await Promise.all([db.write([setCursor('free', 1)]), db.write([beat])])
   for (let round = 1; round < 5; round++) await Promise.all([db.write([moveCursor('free', round)]), db.write([beat])])
   expect(written).toBe(0)
   await other.run('commit')
   await Promise.all(blocked)
-  expect(await cursors(db)).toEqual([['free', 5], ...held.toSorted().map((name) => [name, 2])])
+  expect(await cursors(db)).toEqual([['free', 5], ...[...held, ...ofAccount].toSorted().map((name) => [name, 2])])
 })
 
 const databaseOf = (url: string): string => /\/(\w+)\?/.exec(url)?.[1] ?? ''

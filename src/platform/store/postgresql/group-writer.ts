@@ -31,7 +31,8 @@ const isOver = ({ since }: Taken): boolean => performance.now() - since > patien
 
 /**
  * Writes batches over one connection: what comes in while a group is being written is the next group, with one commit. A batch that fails is
- * refused alone, and one that needs a row that somebody else holds waits for it alone. What is in the way of all for a moment, such as a server that starts again, is waited for.
+ * refused alone, and one that needs a row that somebody else holds waits for it alone. What is in the way of all for a moment, such as a server
+ * that starts again, is waited for.
  */
 export class GroupWriter {
   readonly #services: GroupWriterServices

@@ -23,7 +23,8 @@ const maxPrepared = 400
 
 /**
  * What a session is set to. Values are read in one form. A commit is on disk once it is answered, whatever the server does for others.
- * Whoever waits for a lock gives way to others after a while, long before a node counts as dead. A node that stops in the middle of a commit keeps nobody waiting.
+ * Whoever waits for a lock gives way to others after a while, long before a node counts as dead. A node that stops in the middle of a commit
+ * keeps nobody waiting.
  */
 const session = `
   set client_encoding = 'UTF8'; set bytea_output = 'hex'; set extra_float_digits = 1; set jit = off;

@@ -81,7 +81,7 @@ const allowed: Record<string, [uses: string[], why: string]> = {
     'Reads everything that every account has. It compares secrets, which no operation shows, and policies as a file writes them.',
   ],
   'welcome.ts': [
-    ['accounts.create', 'accounts.list', 'apiKeys.create', 'people.setupLink.renew'],
+    ['accounts.create', 'accounts.list', 'apiKeys.create', 'people.setupLink.renew', 'people.setupLink.withdraw'],
     'Nobody makes the first account and key.',
   ],
 }

@@ -25,9 +25,8 @@ export async function welcome(
   const sandboxKey = await firstKey(services)
   // Each start makes a new link, so a link that others have seen stops working. The log of a server in real use gets none.
   const isInUse = services.apiKeys.hasLive
-  const { setupLink } = services.people
-  const setupToken = isInUse ? null : await setupLink.renew()
-  if (isInUse) await setupLink.withdraw()
+  const setupToken = isInUse ? null : await services.people.setupLink.renew()
+  if (isInUse) await services.people.setupLink.withdraw()
   const setupUrl = setupToken === null ? null : `${baseUrl}/setup/${setupToken}`
   const steps = sandboxKey === null ? '' : firstSteps(sandboxKey, services, start)
   return {

@@ -88,6 +88,8 @@ test('it never goes back, gives whole milliseconds, and comes within the way of 
       }
       machine.steady += 2 * 50 * 10_000
       ask(1, 1)
+      // What it has too much by what this answer says, it gives up slowly.
+      machine.steady += 10_000
       expect(Math.abs(clock.now() - (machine.steady + machine.ahead))).toBeLessThanOrEqual(4)
     }),
   )

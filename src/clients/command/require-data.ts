@@ -12,7 +12,7 @@ export async function requireData(command: Command, input: CommandInput, config:
   if (!['any data', 'data'].includes(needOf(command, input)) || !(await closedStore(config).isNew())) return
   throw new SternaError(
     'not_found',
-    `There is no server's data in ${config.store.url === null ? config.dataDir : 'the database of store.url'}. Start the server first. If there is one elsewhere, give this command its ` +
-      'settings: the same STERNA_DATA_DIR or STERNA_STORE_URL, or the same --config.',
+    `There is no server's data in ${config.store.url === null ? config.dataDir : 'the database of store.url'}. Start the server first. ` +
+      'If there is one elsewhere, give this command its settings: the same STERNA_DATA_DIR or STERNA_STORE_URL, or the same --config.',
   )
 }

@@ -20,7 +20,7 @@ export interface Changes {
   on(kind: string, follower: ChangeFollower): void
   /** Resolves once this node knows every change that was on disk when it was called. */
   caughtUp(): Promise<void>
-  /** Resolves once every node knows every change that was on disk when it was called. A node that has died counts until it is buried. */
+  /** Resolves once every node knows every change that was on disk when it was called. A node that has died counts until it is known to be dead. */
   seenByAll(): Promise<void>
 }
 

@@ -47,9 +47,11 @@ export interface Database {
   /**
    * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a power cut. Batches of concurrent
    * callers share one commit; a batch that fails does so alone. With `mayBatch` it may wait up to 20 ms to share a commit: for writes
-   * that nobody waits for. With `as`, this process is the node of that name from this batch on, which adds its row to `node`: an engine that
-   * several nodes share writes only while that row is there. With `as: null`, the batch removes the row, and this process is no node any more. `onStoreTime` is called with the time that its statements held the store, ms, not counting the flush, which a
+   * that nobody waits for. `onStoreTime` is called with the time that its statements held the store, ms, not counting the flush, which a
    * commit shares.
+   *
+   * With `as`, the batch adds the row of that name to `node`, and this process is that node from then on: an engine that several nodes share
+   * writes only while the row is there. With `as: null`, the batch removes the row, and this process is no node any more.
    * @throws ConflictError if a statement's `expect` was not met
    * @throws UniqueError if a row with that key exists
    * @throws StorageFullError if the disk is full: nothing was written, a later call may succeed

@@ -10,6 +10,7 @@ import type { GenerateDomainKeys } from '../senders/sending-domain/domain-keys.t
 import { openPeople, type People } from '../senders/account/people.ts'
 import { Backups } from '../upkeep/backup/backups.ts'
 import type { BaseServices } from '../platform/base-services.ts'
+import { clockOffset, isClockOff } from '../platform/clock-watch.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { signatureLifetimeMs } from '../mail-out/delivery/dkim-sign.ts'
@@ -105,7 +106,8 @@ export async function openCore(config: Config, outside: Environment): Promise<Co
 
 async function open(config: Config, outside: Environment): Promise<Omit<Opened, 'secrets'>> {
   const { clock, log, onFatal, busyTimeoutMs, copyLimit, olderSchema, nameServerSockets = Infinity } = outside
-  const health = new Health({ clock, log })
+  let storeClock = clock
+  const health = new Health({ clock: { now: () => storeClock.now() }, log })
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
   const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
@@ -113,6 +115,7 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     health.report(keepsOut ? 'damaged_writing' : 'damaged', { tables, problem: message })
   const onReaderLost = (error: Error): void => log.error({ error }, 'the thread for slow queries has ended; the next one starts another')
   const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
+  const onMachineClock = (aheadMs: number): void => health.set('clock', isClockOff(aheadMs), clockOffset(aheadMs))
   const store = await (outside.open ?? openStore)({
     place: config,
     clock,
@@ -124,9 +127,11 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     onDamage,
     onReaderLost,
     onUpgrade,
+    onMachineClock,
     sharedCells: metricsPage.newCells(),
     copyLimit,
   })
+  storeClock = store.clock
   const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
   const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })
   const close = async (): Promise<void> => {

@@ -59,6 +59,15 @@ export class ClockWatch {
   }
 }
 
+/** Whether a machine's clock is too far from another one not to be told of. */
+export const isClockOff = (aheadMs: number): boolean => Math.abs(aheadMs) > smallestJumpMs
+
+/** What is told of it. */
+export const clockOffset = (aheadMs: number) => ({
+  seconds: Math.round(Math.abs(aheadMs) / 1000),
+  direction: aheadMs > 0 ? 'ahead of' : 'behind',
+})
+
 /** How far the newest stored time may be ahead of the clock, and behind it, before we report it, ms. */
 const maxAheadMs = 5 * 60_000
 const maxBehindMs = 24 * 3_600_000

@@ -44,6 +44,9 @@ const messages = {
   outage:
     'Nothing was recorded from {from} to {to}: the server was off or asleep, its clock was set forward, or no mail was due. Mail whose time ' +
     'ran out meanwhile is tried for an hour after the first mail host answers, and only then given up. If the clock is wrong, correct it.',
+  clock:
+    "The clock of this machine is {seconds} seconds {direction} the database's. Mail is not affected: all times in the database are by its " +
+    'own clock. But the times in the log are wrong, and certificates may be taken for expired. Correct the clock; a time service keeps it right.',
   backup:
     'The last scheduled backup failed, or the newest one is too old. Mail is not affected. The log has the cause; run sterna backup to see ' +
     'whether the target works again.',
@@ -57,7 +60,16 @@ const messages = {
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */
-const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'damaged', 'moved', 'outage', 'restored'])
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>([
+  'backup',
+  'certificate',
+  'clock',
+  'copy',
+  'damaged',
+  'moved',
+  'outage',
+  'restored',
+])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */

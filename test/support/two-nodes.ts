@@ -16,7 +16,7 @@ import { testDirectory } from './temporary-directory.ts'
 
 export interface TestNode {
   relay: Relay
-  /** Advance it by a second, and the node reads what others have changed. */
+  /** Of its machine. Advance it by a second, and the node reads what others have changed, unless the database has a clock of its own. */
   clock: SettableClock
   baseUrl: string
   submissionPort: number
@@ -26,15 +26,19 @@ export interface TestNode {
 
 /**
  * Two whole relays over one database: one of SQLite in this process, or that of the setting `store_url`. Neither reads the other's changes by
- * itself until its clock moves; move both alike.
+ * itself until its clock moves; move both alike. On a server they do, by its clock. `machines`: when the clocks of their machines begin.
  */
-export async function startTwoNodes(settings: Record<string, string> = {}, zone: FakeZone = {}): Promise<{ a: TestNode; b: TestNode }> {
+export async function startTwoNodes(
+  settings: Record<string, string> = {},
+  zone: FakeZone = {},
+  machines: { a?: number; b?: number } = {},
+): Promise<{ a: TestNode; b: TestNode }> {
   const db = await testDatabase()
   const dns = await startFakeDns(zone)
   onTestFinished(() => dns.close())
   const directories = { a: testDirectory(), b: testDirectory() }
   const start = async (node: 'a' | 'b'): Promise<TestNode> => {
-    const clock = settableClock()
+    const clock = settableClock(machines[node])
     const openShared: typeof openStore = async () => {
       const changes = await ChangeLog.open({ db, clock })
       onTestFinished(() => changes.stop())

@@ -7,6 +7,7 @@ import type { Joining, Nodes } from './nodes.ts'
 /** What a process keeps its data in. Nobody outside this folder asks which engine that is. */
 export interface Store {
   db: Database
+  /** What decides when something is due, ends or counts: of the machine, or of the server where several nodes share a database. */
   clock: Clock
   changes: Changes
   /** Null for a database on a server: what needs files is refused there (`requireFiles`). */

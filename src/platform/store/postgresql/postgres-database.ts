@@ -15,6 +15,8 @@ const threadOf = (data: PostgresThreadData): EngineThread => ({
 
 /** Several nodes write to it. */
 export interface ServedDatabase extends Database {
+  /** By the clock of the server, epoch ms. */
+  time(): Promise<number>
   /** Another node has added rows to this table: calls whom `onInsert` registered. */
   tellOfInserts(table: string): void
 }
@@ -55,6 +57,10 @@ export async function openPostgres(options: PostgresThreadData & Hear): Promise<
     },
     onInsert: (table, heard) => listeners.add(table, heard),
     tellOfInserts: (table) => listeners.tell(table),
+    async time() {
+      const [row] = await thread.read<{ time: number }>('select floor(extract(epoch from clock_timestamp()) * 1000) as time', {})
+      return row?.time ?? Number.NaN
+    },
     close: async () => void (await thread.request({ type: 'close' })),
   }
 }

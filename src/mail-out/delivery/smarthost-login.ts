@@ -1,4 +1,3 @@
-import { isoTime } from '../../platform/iso-time.ts'
 import { formatReply } from '../../platform/smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { SaslFault, startExchange, usableMechanisms, type Credentials, type MechanismName } from './sasl.ts'
@@ -112,7 +111,7 @@ export class LoginGate {
   get refusal(): string | null {
     if (!this.#refusal || this.#refusal.until <= performance.now()) return null
     const { reason, until } = this.#refusal
-    return `${reason}; tried again after ${isoTime(Date.now() + Math.max(0, until - performance.now()))}`
+    return `${reason}; tried again in ${Math.ceil((until - performance.now()) / 1000)} s`
   }
 
   async run(login: () => Promise<LoginFailure>): Promise<LoginFailure> {

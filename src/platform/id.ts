@@ -28,6 +28,7 @@ type IdPrefix =
   | 'node'
   | 'tik'
   | 'prv'
+  | 'use'
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

@@ -13,7 +13,7 @@ interface Rate {
   windowMs: number
 }
 
-/** Applies the same limit to each of many keys (a client network, an account) in a sliding window. */
+/** Applies the same limit to each of many keys (a client network) in a sliding window, in this process alone. */
 export class RateLimiter {
   readonly #clock: Clock
   readonly #rate: Rate
@@ -24,26 +24,14 @@ export class RateLimiter {
     this.#rate = rate
   }
 
-  /** Counts one more for each key and returns 0. If one has reached its limit, counts none and returns the ms to wait. */
-  take(...keys: string[]): number {
+  /** Counts one more for the key and returns 0. If it has reached its limit, counts none and returns the ms to wait. */
+  take(key: string): number {
     const { limit } = this.#rate
     if (limit === 0) return 0
     // The clock may be set back, and nobody must wait for it to catch up.
     const now = this.#clock.steady()
-    // A refusal creates no window, or a blocked client could evict others' windows with invented keys.
-    const waitMs = Math.max(...keys.map((key) => waitOf(this.#windows.get(key), now, limit)))
-    if (waitMs === 0) for (const key of keys) this.#windowOf(key).take(now, limit)
-    return waitMs
-  }
-
-  /** Takes back the last count for each key. */
-  giveBack(...keys: string[]): void {
-    for (const key of keys) this.#windows.get(key)?.giveBack()
-  }
-
-  /** The current count for this key. */
-  countOf(key: string): number {
-    return this.#windows.get(key)?.countAt(this.#clock.steady()) ?? 0
+    const window = this.#windowOf(key)
+    return window.take(now, limit) ? 0 : window.untilNext(now, limit)
   }
 
   #windowOf(key: string): SlidingWindow {
@@ -54,6 +42,3 @@ export class RateLimiter {
     return window
   }
 }
-
-const waitOf = (window: SlidingWindow | undefined, now: number, limit: number): number =>
-  window && window.countAt(now) >= limit ? window.untilNext(now, limit) : 0

@@ -23,11 +23,6 @@ export class SlidingWindow {
     return true
   }
 
-  /** Removes the newest. */
-  giveBack(): void {
-    if (this.#count > 0) this.#count--
-  }
-
   /** The number in the window. */
   countAt(now: number): number {
     this.#expire(now)

@@ -15,6 +15,7 @@ import type { HitMessage } from '../../src/readers/tracking/hit.ts'
 import type { DomainReport } from '../../src/mail-back/domain-report/domain-report.ts'
 import { insertDomainReport } from '../../src/mail-back/domain-report/domain-report-store.ts'
 import { newId } from '../../src/platform/id.ts'
+import { CountedUses } from '../../src/platform/store/counted-uses.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
 import { createLog, silentLog } from '../../src/platform/log.ts'
@@ -129,6 +130,36 @@ describe.each([
     const source = { by: 'network', name: '192.0.2.0/24' } as const
     const claimed = await claimedAtOnce(writers, (range) => [claimReturnedMail('bounce', source, { ...range, latest: now + minute })])
     expect(claimed).toEqual([ids.slice(0, rowsPer), ids.slice(rowsPer, 2 * rowsPer)])
+  })
+
+  test('two attempts at once, of one user or one network, are never more than are allowed', async () => {
+    const { a, b, atOnce } = await open()
+    const clock = settableClock(now)
+    const attemptsAt = (db: Database) => new CountedUses({ db, clock }, { name: 'login', limit: 2, windowMs: minute })
+    const attempts = { a: attemptsAt(a), b: attemptsAt(b) }
+    await attempts.a.take('network 1', 'ann')
+    const waits = (
+      await atOnce(
+        () => attempts.a.take('network 1', 'bob'),
+        () => attempts.b.take('network 2', 'ann'),
+      )
+    ).map((taken) => value(taken).waitMs)
+    expect(waits).toEqual([0, 0])
+    const more = (
+      await atOnce(
+        () => attempts.a.take('network 3', 'cid'),
+        () => attempts.b.take('network 4', 'cid'),
+      )
+    ).map((taken) => value(taken).waitMs)
+    expect(more).toEqual([0, 0])
+    const refused = (
+      await atOnce(
+        () => attempts.a.take('network 3', 'dan'),
+        () => attempts.b.take('network 3', 'eve'),
+      )
+    ).map((taken) => value(taken).waitMs)
+    expect(refused).toEqual([0, minute])
+    expect([await attempts.b.countOf('network 3'), await attempts.a.countOf('eve')]).toEqual([2, 0])
   })
 
   test('two changes of an account, an API key, a webhook or a domain at once never undo each other', async () => {

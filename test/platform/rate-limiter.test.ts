@@ -23,17 +23,6 @@ test('nobody waits longer because the clock was set back', () => {
   expect(rate.take('a')).toBe(0)
 })
 
-test('several keys are counted together or not at all, and wait for the last one', () => {
-  const clock = settableClock()
-  const rate = new RateLimiter(clock, perMinute(2))
-  rate.take('user')
-  clock.advance(10_000)
-  expect([rate.take('user', 'network'), rate.take('user', 'network')]).toEqual([0, 50_000])
-  expect([rate.countOf('user'), rate.countOf('network'), rate.countOf('other')]).toEqual([2, 1, 0])
-  rate.giveBack('user', 'network')
-  expect([rate.countOf('user'), rate.countOf('network')]).toEqual([1, 0])
-})
-
 test('0 means no limit', () => {
   const rate = new RateLimiter(settableClock(), perMinute(0))
   expect([rate.take('a'), rate.take('a')]).toEqual([0, 0])
@@ -47,11 +36,4 @@ test('a flood of keys evicts unused ones, and no others', () => {
     expect(rate.take('busy')).toBeGreaterThan(0)
   }
   expect(rate.take('idle')).toBe(0)
-})
-
-test('a blocked client cannot evict others', () => {
-  const rate = new RateLimiter(settableClock(), perMinute(1))
-  expect([rate.take('victim', 'network'), rate.take('other network')]).toEqual([0, 0])
-  for (let i = 0; i < 10_050; i++) expect(rate.take('other network', `invented ${i}`)).toBe(minuteMs)
-  expect(rate.take('victim')).toBe(minuteMs)
 })

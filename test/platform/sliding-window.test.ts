@@ -56,11 +56,3 @@ test('knows exactly when one more may be taken', () => {
     }),
   )
 })
-
-test('giving back makes room for one more, and an empty window has nothing to give back', () => {
-  const window = new SlidingWindow(windowMs)
-  window.giveBack()
-  expect([window.take(1_000, 1), window.take(1_000, 1)]).toEqual([true, false])
-  window.giveBack()
-  expect([window.take(1_000, 1), window.take(1_000, 1)]).toEqual([true, false])
-})

@@ -1,3 +1,4 @@
+import { FailedLogins } from '../../src/mail-in/submission/failed-logins.ts'
 import { Passkeys } from '../../src/senders/account/passkeys.ts'
 import { sealAnew } from '../../src/senders/account/sealed-secrets.ts'
 import { totpCode, totpStepAt } from '../../src/senders/account/totp.ts'
@@ -42,6 +43,7 @@ export async function keepPeople(relay: TestRelay, command: (...argv: string[]) 
   relay.clock.advance(60_000)
   const { token: lasting } = await ask(relay, 'POST', '/session/token', { cookie: changed })
   await keepPasskey(relay)
+  await guessKeys(relay)
   await keepKeys(relay, lasting)
   await readAudit(relay, lasting)
 }
@@ -93,6 +95,12 @@ async function keepPasskey({ relay }: TestRelay): Promise<void> {
   await passkeys.verify(device.get(await passkeys.loginOptions('browser')) as never, { browser: 'browser', address: '192.0.2.1' })
   await passkeys.rename(ann.id, id, 'Phone')
   await passkeys.remove(ann.id, id)
+}
+
+/** Until there are too many failures. */
+async function guessKeys({ relay }: TestRelay): Promise<void> {
+  const logins = new FailedLogins(relay.services)
+  for (let isTooMany = false; !isTooMany;) ({ isTooMany } = await logins.add('192.0.2.9'))
 }
 
 async function keepKeys(relay: TestRelay, token: string): Promise<void> {

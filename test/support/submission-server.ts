@@ -9,6 +9,7 @@ import type { Accepted } from '../../src/mail-in/submission/admission.ts'
 import { startSubmissionServer, type SubmissionServerOptions } from '../../src/mail-in/submission/submission-server.ts'
 import { aloneWithChanges } from '../../src/platform/store/changes.ts'
 import { onFileFinished } from './file-finished.ts'
+import { testDatabase } from './test-database.ts'
 import { settableClock } from './settable-clock.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { testCertificate } from './test-certificates.ts'
@@ -52,8 +53,11 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       recipients: [],
     }
   }
+  let closeDatabase = async (): Promise<void> => {}
+  const db = await testDatabase((close) => (closeDatabase = close))
   const server = await startSubmissionServer(
     {
+      db,
       clock,
       changes: aloneWithChanges,
       log: silentLog,
@@ -105,6 +109,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
   onFileFinished(async () => {
     for (const client of clients) client.close()
     await server.stop(0)
+    await closeDatabase()
   })
   return {
     server,

@@ -7,7 +7,7 @@ import {
   type Value,
   type Written,
 } from '../../src/platform/store/database.ts'
-import { lockAccount, locksOf, postgresStatement } from '../../src/platform/store/postgresql/postgres-dialect.ts'
+import { lockStatement, locksOf, postgresStatement } from '../../src/platform/store/postgresql/postgres-dialect.ts'
 import { PostgresError, PostgresSession } from './postgres-session.ts'
 import { testDatabase } from './test-database.ts'
 
@@ -47,8 +47,10 @@ class WritingSession implements Pick<Database, 'read' | 'slowRead' | 'write' | '
     return this.#inTurn(async () => {
       await this.#session.run('begin')
       try {
-        for (const id of locksOf(batch.map(({ locks }) => (locks === undefined ? {} : { locks: [locks] }))))
-          await this.#session.run(lockAccount, [id])
+        for (const name of locksOf([{ locks: batch.flatMap(({ locks = [] }) => locks) }])) {
+          const { sql, values } = lockStatement(name)
+          await this.#session.run(sql, values)
+        }
         const written: Written[] = []
         for (const statement of batch) written.push(await this.#met(statement))
         await this.beforeCommit()

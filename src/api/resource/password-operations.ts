@@ -37,10 +37,10 @@ const resetOperation = ({ entry, resetRequests }: Services): Operation =>
     body: { schema: z.object({ email: z.string().max(320) }), limit: smallBodyLimit, example: { email: 'ann@example.com' } },
     answer: ['The request was taken.', askedAnswer, 202],
     refuses: ['foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
-    handle: (call) => {
+    handle: async (call) => {
       entry.checkOrigin(call)
       call.reply.set('Cache-Control', 'no-store')
-      resetRequests.take({ email: call.body.email, ...originOf(call.caller) })
+      await resetRequests.take({ email: call.body.email, ...originOf(call.caller) })
       return { object: 'password_reset_request' as const }
     },
   })

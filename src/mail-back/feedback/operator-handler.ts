@@ -4,14 +4,15 @@ import { clientNetwork } from '../../platform/ip-address.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { textPart, wholePart, type MimePart } from '../../mail/message/compose-parts.ts'
 import { encodeTransfer, hasShortLines } from '../../mail/message/transfer-encoding.ts'
-import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import { minuteMs } from '../../platform/rate-limiter.ts'
+import { CountedUses } from '../../platform/store/counted-uses.ts'
 import { UniqueError } from '../../platform/store/database.ts'
 import type { SystemMail, SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import type { ReturnedMail } from './returned-mail-store.ts'
 import { forwardedField, readHeading, type MailHeading } from './mail-heading.ts'
 import { withoutEffect, type ReturnedMailHandler } from './returned-mail-handler.ts'
 
-interface OperatorHandlerServices extends Pick<BaseServices, 'clock' | 'log'> {
+interface OperatorHandlerServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   systemMail: Pick<SystemMailer, 'send'>
 }
 
@@ -33,18 +34,21 @@ const perHour = { all: 100, automatic: 20, ofNetwork: 20 }
  * vouch for the sender, nor the sender's for us. Forwards nothing twice and prevents loops.
  */
 export function operatorHandler(
-  { clock, log, systemMail }: OperatorHandlerServices,
+  services: OperatorHandlerServices,
   { hostname, operatorEmail }: OperatorHandlerSettings,
 ): ReturnedMailHandler {
-  const rateOf = (limit: number): RateLimiter => new RateLimiter(clock, { limit, windowMs: hourMs })
-  const rate = { all: rateOf(perHour.all), automatic: rateOf(perHour.automatic), ofNetwork: rateOf(perHour.ofNetwork) }
-  const mayForward = (isAutomatic: boolean, network: string): boolean =>
-    rate.ofNetwork.take(network) === 0 && (!isAutomatic || rate.automatic.take('all') === 0) && rate.all.take('all') === 0
+  const { log, systemMail } = services
+  const limitOf = (kind: keyof typeof perHour) =>
+    new CountedUses(services, { name: `mail for the operator: ${kind}`, limit: perHour[kind], windowMs: hourMs })
+  const limits = { all: limitOf('all'), automatic: limitOf('automatic'), ofNetwork: limitOf('ofNetwork') }
+  const isCounted = async (kind: keyof typeof perHour, key: string) => (await limits[kind].take(key)).waitMs === 0
+  const mayForward = async (isAutomatic: boolean, network: string): Promise<boolean> =>
+    (await isCounted('ofNetwork', network)) && (!isAutomatic || (await isCounted('automatic', ''))) && isCounted('all', '')
   return async (mail, content) => {
     const heading = readHeading(content, hostname)
     const summary = { from: heading.from, subject: heading.subject }
     if (operatorEmail === null) return withoutEffect('stored', summary)
-    if (heading.isOwn || !mayForward(heading.isAutomatic || mail.reversePath === null, clientNetwork(mail.remoteAddress))) {
+    if (heading.isOwn || !(await mayForward(heading.isAutomatic || mail.reversePath === null, clientNetwork(mail.remoteAddress)))) {
       log.warn(
         { returnedMailId: mail.id, isOwn: heading.isOwn },
         'mail for the operator was stored but not forwarded: it is our own, or the hourly limit was reached',

@@ -1,8 +1,9 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
-import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import { minuteMs } from '../../platform/rate-limiter.ts'
+import { CountedUses } from '../../platform/store/counted-uses.ts'
 
-const allowed = { limit: 10, windowMs: 10 * minuteMs }
+const allowed = { name: 'failed SMTP login', limit: 10, windowMs: 10 * minuteMs }
 /** Failures that are answered at once: by a person, or a program with an old key. */
 const promptFailures = 3
 /** How long the answer to the first failure beyond these waits, ms; it doubles up to the longest. */
@@ -21,17 +22,17 @@ interface LoginDelay {
  * an address, and one of them with a wrong key must not lock out the others.
  */
 export class FailedLogins {
-  readonly #limiter: RateLimiter
+  readonly #failures: CountedUses
 
-  constructor(clock: Clock) {
-    this.#limiter = new RateLimiter(clock, allowed)
+  constructor(services: Pick<BaseServices, 'db' | 'clock'>) {
+    this.#failures = new CountedUses(services, allowed)
   }
 
   /** Counts a failed login. */
-  add(address: string): LoginDelay {
+  async add(address: string): Promise<LoginDelay> {
     const network = clientNetwork(address)
-    const isTooMany = this.#limiter.take(network) > 0
-    return { isTooMany, delayMs: delayAfter(this.#limiter.countOf(network)) }
+    const { waitMs } = await this.#failures.take(network)
+    return { isTooMany: waitMs > 0, delayMs: delayAfter(await this.#failures.countOf(network)) }
   }
 }
 

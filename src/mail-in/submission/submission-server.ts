@@ -1,3 +1,4 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import type { ApiKeys, AuthenticatedKey } from '../../senders/account/api-keys.ts'
 import type { RefusedLogins } from '../../senders/account/refused-logins.ts'
@@ -14,7 +15,7 @@ import type { FreeSpace } from './free-space.ts'
 import { countRefusals } from './count-refusals.ts'
 import { receiveMessage, type ReceiveServices } from './receive-message.ts'
 
-interface SubmissionServerServices extends Omit<ReceiveServices, 'mayStillSend'> {
+interface SubmissionServerServices extends Omit<ReceiveServices, 'mayStillSend'>, Pick<BaseServices, 'db'> {
   changes: Pick<Changes, 'caughtUp'>
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
   refusedLogins: Pick<RefusedLogins, 'note'>
@@ -46,7 +47,7 @@ export async function startSubmissionServer(services: SubmissionServerServices, 
 
 function handlersFor(services: SubmissionServerServices, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
   const { apiKeys, changes, clock, refusedLogins, space, metrics } = services
-  const failedLogins = new FailedLogins(clock)
+  const failedLogins = new FailedLogins(services)
   const rate = new RateLimiter(clock, { limit: options.messagesPerMinute, windowMs: minuteMs })
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
     const now = apiKeys.current(key)
@@ -68,7 +69,7 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
         }
         const { address, connectionId } = client
         refusedLogins.note('SMTP login refused', { address, connectionId, reason: key.refused })
-        const { isTooMany, delayMs } = failedLogins.add(address)
+        const { isTooMany, delayMs } = await failedLogins.add(address)
         if (isTooMany) metrics.rateLimits.failed_logins.add()
         return { reply: isTooMany ? tooManyFailures : badKey, delayMs }
       },

@@ -7,11 +7,12 @@ import type { StoredUser } from '../../senders/account/user.ts'
 import type { Users } from '../../senders/account/users.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
-import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import { minuteMs } from '../../platform/rate-limiter.ts'
+import { CountedUses, type Use } from '../../platform/store/counted-uses.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import { composeResetMail } from './compose-reset-mail.ts'
 
-interface ResetRequestsServices extends Pick<BaseServices, 'clock' | 'log'> {
+interface ResetRequestsServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   users: Pick<Users, 'withEmail'>
   accounts: Pick<Accounts, 'accountFor'>
   resets: Pick<PasswordResets, 'tokenFor'>
@@ -47,33 +48,30 @@ const maxMails = 10
 export class ResetRequests {
   readonly #services: ResetRequestsServices
   readonly #settings: ResetRequestsSettings
-  readonly #ofEmail: RateLimiter
-  readonly #ofNetwork: RateLimiter
+  readonly #ofEmail: CountedUses
+  readonly #ofNetwork: CountedUses
   #work: Promise<void> = Promise.resolve()
 
   constructor(services: ResetRequestsServices, settings: ResetRequestsSettings) {
     this.#services = services
     this.#settings = settings
-    this.#ofEmail = new RateLimiter(services.clock, { limit: perHour.ofEmail, windowMs: hourMs })
-    this.#ofNetwork = new RateLimiter(services.clock, { limit: perHour.ofNetwork, windowMs: hourMs })
+    this.#ofEmail = new CountedUses(services, { name: 'new password for a user', limit: perHour.ofEmail, windowMs: hourMs })
+    this.#ofNetwork = new CountedUses(services, { name: 'new password from a network', limit: perHour.ofNetwork, windowMs: hourMs })
   }
 
   /**
    * Sees to it that a link is sent soon if there is such a user.
    * @throws SternaError `rate_limit_exceeded`, `invalid_state` if this server sends no mail
    */
-  take(request: ResetRequest): void {
+  async take(request: ResetRequest): Promise<void> {
     if (!this.#settings.canMail) {
       throw new SternaError('invalid_state', 'This server sends no mail. Whoever runs it prints a link with: sterna user reset EMAIL')
     }
-    const network = clientNetwork(request.address)
-    const wait = this.#ofNetwork.take(network) || this.#ofEmail.take(userEmail(request.email))
-    if (wait > 0) {
-      throw new SternaError('rate_limit_exceeded', 'Too many requests for a new password. Wait before trying again.', {
-        retryAfter: Math.ceil(wait / 1000),
-      })
-    }
-    this.#work = this.#work.then(() =>
+    demandRoom(await this.#ofNetwork.take(clientNetwork(request.address)))
+    demandRoom(await this.#ofEmail.take(userEmail(request.email)))
+    // Whoever waits for the answer has it before.
+    const answered = new Promise((resolve) => setImmediate(resolve))
+    this.#work = Promise.all([this.#work, answered]).then(() =>
       this.#send(request).catch((error: unknown) => this.#services.log.error({ error }, 'the mail for a new password could not be sent')),
     )
   }
@@ -122,4 +120,10 @@ export class ResetRequests {
     })
     await systemMail.send(mail, [record])
   }
+}
+
+function demandRoom({ waitMs }: Use): void {
+  if (waitMs === 0) return
+  const message = 'Too many requests for a new password. Wait before trying again.'
+  throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(waitMs / 1000) })
 }

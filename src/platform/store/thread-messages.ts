@@ -39,7 +39,7 @@ export type UpkeepTask = 'shrink' | 'empty-log' | 'needs-rewriting'
 
 export type Request =
   /**
-   * `isTimed`: the answer must say how long its statements took. `locks`: the accounts whose rows are locked first. `as`: as in
+   * `isTimed`: the answer must say how long its statements took. `locks`: the rows that are locked first. `as`: as in
    * `Database.write`.
    */
   | { id: number; type: 'write'; batch: NumberedStatement[]; isTimed?: boolean; locks?: string[]; as?: string | null }

@@ -3,7 +3,8 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
-import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import { minuteMs } from '../../platform/rate-limiter.ts'
+import { CountedUses } from '../../platform/store/counted-uses.ts'
 import { ConflictError, UniqueError, refusedAs } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import type { Secrets } from './key-file.ts'
@@ -43,7 +44,7 @@ const passkeyRows = storedRows<Passkey>('passkey')(
 )
 
 const maxPasskeys = 20
-const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
+const allowedAttempts = { name: 'passkey', limit: 20, windowMs: 15 * minuteMs }
 /** EdDSA, ES256 and RS256 (COSE). */
 const algorithms = [-8, -7, -257]
 
@@ -56,13 +57,13 @@ export class Passkeys {
   readonly #party: RelyingParty | null
   readonly #challenges: PasskeyChallenges
   /** By client network. */
-  readonly #attempts: RateLimiter
+  readonly #attempts: CountedUses
 
   constructor(services: PasskeysServices, baseUrl: string) {
     this.#services = services
     this.#party = relyingPartyOf(baseUrl)
     this.#challenges = new PasskeyChallenges(services)
-    this.#attempts = new RateLimiter(services.clock, allowedAttempts)
+    this.#attempts = new CountedUses(services, allowedAttempts)
   }
 
   /** The name under which they work; null if they cannot work at this server's `base_url`. */
@@ -151,15 +152,15 @@ export class Passkeys {
    */
   async verify(credential: AuthenticationResponseJSON, client: { browser: string; address: string }): Promise<StoredUser> {
     const party = this.#checkedParty()
-    const network = clientNetwork(client.address)
-    demandNoWait(this.#attempts.take(network))
+    const attempt = await this.#attempts.take(clientNetwork(client.address))
+    demandNoWait(attempt)
     const passkey = await this.#find(credential.id)
     const user = passkey && this.#services.users.find(passkey.userId)
     if (!passkey || !user) throw wrongPasskey()
     const shown = this.#shownBy(loginBy(client.browser))
     const counter = await this.#checkedCounter(passkey, credential, { party, check: shown.check })
     await this.#noteUse(passkey, { counter, challenge: shown.challenge })
-    this.#attempts.giveBack(network)
+    await attempt.giveBack()
     return user
   }
 

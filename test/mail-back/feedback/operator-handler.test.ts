@@ -8,8 +8,9 @@ import { composeParts } from '../../../src/mail/message/compose-parts.ts'
 import { UniqueError } from '../../../src/platform/store/database.ts'
 import type { SystemMail } from '../../../src/mail-in/submission/system-mail.ts'
 import { settableClock } from '../../support/settable-clock.ts'
+import { testDatabase } from '../../support/test-database.ts'
 
-function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
+async function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
   const clock = settableClock()
   const sent: (SystemMail & { id: string })[] = []
   const systemMail = {
@@ -19,7 +20,7 @@ function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
       return undefined as never
     },
   }
-  const handler = operatorHandler({ clock, log: silentLog, systemMail }, { hostname, operatorEmail })
+  const handler = operatorHandler({ db: await testDatabase(), clock, log: silentLog, systemMail }, { hostname, operatorEmail })
   const mailWith = (fields: Partial<ReturnedMail> = {}): ReturnedMail => ({
     id: newId('rep', clock.now()),
     receivedAt: clock.now(),
@@ -38,7 +39,7 @@ function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
 const person = Buffer.from('From: Ann <ann@example.com>\r\nSubject: =?utf-8?b?w7w=?= help\r\n\r\nI have a question.\r\n')
 
 test('the operator gets the original mail, attached to a message of ours', async () => {
-  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
   const first = mailWith()
   expect(await handler(first, person)).toMatchObject({ result: 'forwarded', summary: { from: 'Ann <ann@example.com>', subject: 'ü help' } })
   const [mail] = sent
@@ -57,7 +58,7 @@ test('the operator gets the original mail, attached to a message of ours', async
 })
 
 test('mail with lines that are too long for SMTP is attached as a file', async () => {
-  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
   const long = Buffer.from(`From: ann@example.com\r\n\r\n${'ä'.repeat(2_000)}\r\n`)
   await handler(mailWith(), long)
   const parsed = await simpleParser(composeParts('Subject: x', 'mixed', sent[0]?.parts ?? []))
@@ -66,7 +67,7 @@ test('mail with lines that are too long for SMTP is attached as a file', async (
 })
 
 test.each(['\nbare', 'bare\rbare', '\0'])('mail with %j in it is attached as a file, and known again', async (bytes) => {
-  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
   const damaged = Buffer.from(`From: ann@example.com\nSubject: hi\r\n\r\n${bytes}\r\n`)
   expect(await handler(mailWith(), damaged)).toMatchObject({ result: 'forwarded', summary: { from: 'ann@example.com', subject: 'hi' } })
   const parsed = await simpleParser(composeParts('Subject: x', 'mixed', sent[0]?.parts ?? []))
@@ -77,20 +78,20 @@ test.each(['\nbare', 'bare\rbare', '\0'])('mail with %j in it is attached as a f
 })
 
 test('a message is forwarded once, even if it is handled twice', async () => {
-  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
   const same = mailWith()
   for (let i = 0; i < 3; i++) expect((await handler(same, person)).result).toBe('forwarded')
   expect(sent).toHaveLength(1)
 })
 
 test('without an operator address the mail is stored, and the result says so', async () => {
-  const { handler, mailWith, sent } = handlerFor(null)
+  const { handler, mailWith, sent } = await handlerFor(null)
   expect(await handler(mailWith(), person)).toMatchObject({ result: 'stored', summary: { subject: 'ü help' } })
   expect(sent).toEqual([])
 })
 
 test('our own mail is never forwarded', async () => {
-  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
   for (const header of ['From: postmaster@relay.example', 'From: fwd@example.com\r\nX-Sterna-Forwarded: relay.example']) {
     expect((await handler(mailWith(), Buffer.from(`${header}\r\n\r\n`))).result).toBe('not_forwarded')
   }
@@ -98,7 +99,7 @@ test('our own mail is never forwarded', async () => {
 })
 
 test('per hour, forwards twenty automatic messages and a hundred in all', async () => {
-  const { handler, mailWith, sent, clock } = handlerFor('me@example.com')
+  const { handler, mailWith, sent, clock } = await handlerFor('me@example.com')
   const results = async (count: number, make: () => [ReturnedMail, Buffer]): Promise<string[]> => {
     const found = []
     for (let i = 0; i < count; i++) found.push((await handler(...make())).result)
@@ -117,27 +118,27 @@ test('per hour, forwards twenty automatic messages and a hundred in all', async 
 })
 
 test('lines may be as long as servers must accept, and no longer', async () => {
-  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
   for (const length of [998, 999])
     await handler(mailWith(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
   expect(sent.map(({ parts }) => parts[1]?.contentType)).toEqual(['message/rfc822', 'application/octet-stream'])
 })
 
 test("one network cannot crowd out the rest of the operator's mail", async () => {
-  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
   for (let i = 0; i < 100; i++) await handler(mailWith({ remoteAddress: '2001:db8::1' }), person)
   expect(sent).toHaveLength(20)
   expect((await handler(mailWith({ remoteAddress: '192.0.2.9' }), person)).result).toBe('forwarded')
 })
 
 test("two servers that name each other's postmaster as operator do not loop", async () => {
-  const one = handlerFor('postmaster@two.example')
+  const one = await handlerFor('postmaster@two.example')
   await one.handler(one.mailWith(), person)
   const asMail = ({ headers }: SystemMail): string =>
     Object.entries(headers ?? {})
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join('')
-  const two = handlerFor('postmaster@relay.example', 'two.example')
+  const two = await handlerFor('postmaster@relay.example', 'two.example')
   await two.handler(two.mailWith(), Buffer.from(`From: postmaster@relay.example\r\n${asMail(one.sent[0]!)}\r\n`))
   expect(two.sent[0]?.headers).toEqual({ 'X-Sterna-Forwarded': 'relay.example, two.example' })
   await one.handler(one.mailWith(), Buffer.from(`From: postmaster@two.example\r\n${asMail(two.sent[0]!)}\r\n`))

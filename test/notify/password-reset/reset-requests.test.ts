@@ -17,7 +17,7 @@ test('a request is answered before anybody looks whether there is such a user', 
   }
   const services = { ...core, ...core.people, users, systemMail: { send: () => Promise.reject(new Error('not called')) } }
   const requests = new ResetRequests(services, { baseUrl: 'https://mail.example.com', canMail: true })
-  requests.take(request)
+  await requests.take(request)
   expect(looked).toEqual([])
   await requests.idle()
   expect(looked).toEqual(['ann@acme.example'])
@@ -41,8 +41,8 @@ test('a mail that cannot be sent keeps no other from being sent', async () => {
     { ...core, ...core.people, log: silentLog, systemMail },
     { baseUrl: 'https://mail.example.com', canMail: true },
   )
-  requests.take(request)
-  requests.take({ ...request, email: 'bob@acme.example' })
+  await requests.take(request)
+  await requests.take({ ...request, email: 'bob@acme.example' })
   await requests.idle()
   expect(sent).toEqual(['ann@acme.example', 'bob@acme.example'])
 })
@@ -61,7 +61,7 @@ test('users that other accounts add with the address keep the mail from no user 
     if (count > 0) await core.people.sessions.begin(user, { address: '192.0.2.1', userAgent: 'test' })
   }
   const requests = new ResetRequests({ ...core, ...core.people, systemMail }, { baseUrl: 'https://mail.example.com', canMail: true })
-  requests.take(request)
+  await requests.take(request)
   await requests.idle()
   expect(sent).toHaveLength(10)
   expect(sent[0]).toContain('account 0')
@@ -71,5 +71,5 @@ test('a server that sends no mail says who can help, for every address', async (
   const core = await testCore()
   const systemMail = { send: () => Promise.reject(new Error('not called')) }
   const requests = new ResetRequests({ ...core, ...core.people, systemMail }, { baseUrl: 'https://mail.example.com', canMail: false })
-  expect(() => requests.take(request)).toThrow(/sterna user reset EMAIL/)
+  await expect(requests.take(request)).rejects.toThrow(/sterna user reset EMAIL/)
 })

@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts'
 import type { Written } from '../database.ts'
 import type { Answer, BriefWritten, NumberedStatement, Request } from '../thread-messages.ts'
 import type { PostgresConnection, Ran } from './postgres-connection.ts'
-import { appendsEvent, lockAccount, locksOf } from './postgres-dialect.ts'
+import { appendsEvent, lockStatement, locksOf } from './postgres-dialect.ts'
 import { Fenced, isBlocked, isPassing, LostConnection, Unmet } from './postgres-errors.ts'
 
 type Write = Extract<Request, { type: 'write' }>
@@ -111,11 +111,11 @@ class RunningGroup {
     if (isHurried) before.push(this.#send(`set local lock_timeout = ${hurriedMs}`))
     const isNew = fence?.change === 'added'
     if (fence && !isNew) before.push(this.#heard(this.#keepRow(fence)))
-    const locks = locksOf(writes).map((id) => ({ id, ran: this.#send(lockAccount, [id]) }))
+    const locks = locksOf(writes).map((name) => ({ name, ran: this.#lock(name) }))
     const sent = this.#sendAll((text) => !appendsEvent(text))
     const after = fence && isNew ? [this.#heard(this.#keepRow(fence))] : []
     await this.#answered(before)
-    for (const { id, ran } of locks) await ran.catch((error: unknown) => this.#fail(error, this.#lockers(id)))
+    for (const { name, ran } of locks) await ran.catch((error: unknown) => this.#fail(error, this.#lockers(name)))
     await this.#check(sent)
     await this.#answered(after)
   }
@@ -145,9 +145,14 @@ class RunningGroup {
     })
   }
 
-  /** The places of the batches that lock this account. */
-  #lockers(id: string): number[] {
-    return this.#group.writes.flatMap(({ locks = [] }, batch) => (locks.includes(id) ? [batch] : []))
+  #lock(name: string): Promise<Ran> {
+    const { sql, values } = lockStatement(name)
+    return this.#send(sql, values)
+  }
+
+  /** The places of the batches that lock this row. */
+  #lockers(name: string): number[] {
+    return this.#group.writes.flatMap(({ locks = [] }, batch) => (locks.includes(name) ? [batch] : []))
   }
 
   #fail(error: unknown, batches: number[]): never {

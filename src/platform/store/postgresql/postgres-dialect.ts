@@ -1,10 +1,16 @@
 import { opaqueSql, withPlaceholders } from '../named-parameters.ts'
 import type { StatementForm } from '../statement-numbers.ts'
 
-/** Locks the row of an account, on which the conditions of a batch depend. */
-export const lockAccount = 'select id from account where id = $1 for update'
+const limitForm = /^limit (\d+)$/
 
-/** The ids of the rows that are locked before a group of batches runs: sorted, so that no two groups wait for each other. */
+/** Locks the row on which the conditions of a batch depend: that of an account, or one for limits, which comes into being with its first use. */
+export function lockStatement(name: string): { sql: string; values: [string] } {
+  const [, place] = limitForm.exec(name) ?? []
+  if (place === undefined) return { sql: 'select id from account where id = $1 for update', values: [name] }
+  return { sql: 'insert into limit_lock (place) values ($1) on conflict (place) do update set place = excluded.place', values: [place] }
+}
+
+/** The names of the rows that are locked before a group of batches runs: sorted, so that no two groups wait for each other. */
 export const locksOf = (batches: { locks?: string[] }[]): string[] => [...new Set(batches.flatMap(({ locks = [] }) => locks))].toSorted()
 
 const columnType = new RegExp(`${opaqueSql}|\\b(?:integer primary key|without rowid|blob|text)\\b`, 'gi')

@@ -51,7 +51,7 @@ export async function leasedNode(db: Pick<Database, 'write'>, { isWatching = tru
       } while (pending.size > 0)
     },
   }
-  if (isWatching) node.nodes.watch()
+  if (isWatching) await node.nodes.watch()
   onTestFinished(() => {
     node.cutOff(false)
     return node.nodes.leave().catch(() => {})

@@ -44,6 +44,11 @@ export class LeasedDuty {
       .finally(() => (this.#taking = null))
   }
 
+  /** Waits until this node has begun it, or could not, if it is about to. */
+  async settled(): Promise<void> {
+    await this.#taking
+  }
+
   /** Ends the work, and leaves it to another node. */
   async end(): Promise<void> {
     this.#isOver = true

@@ -73,8 +73,14 @@ export class LeasedNodes implements Nodes {
     this.#left.push(left)
   }
 
-  watch(): void {
+  async watch(): Promise<void> {
     this.#isWatching = true
+    this.#cancelBeat()
+    await this.#beating
+    // That one may have asked for the next.
+    this.#cancelBeat()
+    await (this.#beating = this.#beat())
+    for (const duty of this.#duties.values()) await duty.settled()
   }
 
   async duty(name: string, begin: BeginDuty): Promise<EndDuty> {

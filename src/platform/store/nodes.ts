@@ -12,8 +12,11 @@ export interface Nodes {
   live(): readonly string[]
   /** Registers what a node may leave in hand. */
   freeBuried(left: LeftInHand): void
-  /** Call it when all that may be left in hand is registered: from now on, what dead nodes have left is freed. */
-  watch(): void
+  /**
+   * Call it when all that may be left in hand is registered: from now on, what dead nodes have left is freed. Takes the duties that no node has,
+   * and waits until they have begun.
+   */
+  watch(): Promise<void>
   /**
    * Work that one node at a time does, here or at another. Begins it at once where there is one node; where there are several, when nobody else
    * does it, after `watch`. Returns what ends it, and leaves it to another.

@@ -23,7 +23,7 @@ export const aloneAs = (self: string): Nodes => ({
   deadline: new LeaseDeadline(),
   live: () => [self],
   freeBuried() {},
-  watch() {},
+  async watch() {},
   duty: (_name, begin) => begin(),
   async leave() {},
 })

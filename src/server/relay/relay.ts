@@ -58,7 +58,7 @@ export async function startRelay(config: Config, outside: RelayEnvironment): Pro
     const listeners = await openListeners(services, stops)
     const scheduler = await startJobs({ ...services, ...listeners }, stops)
     keepWatchOfClock(services, scheduler, stops)
-    nodes.watch()
+    await nodes.watch()
     const reload = async (next: Config): Promise<ConfigChanges> => {
       const changes = takeOver(config, next)
       await services.certificates.renewal.look()

@@ -187,8 +187,7 @@ test('each duty is done by one node, and none by one that has not started', asyn
   const waiting = await dutyAt(late, 'at the third')
   await pass(3, a, b, late)
   expect(waiting.begun).toBe(0)
-  late.nodes.watch()
-  await pass(2, a, b, late)
+  await late.nodes.watch()
   expect(waiting.begun).toBe(1)
 })
 

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { bundledThreads } from './test/support/bundled-threads.ts'
+import { testsWithDatabase } from './test/support/tests-on-postgres.ts'
 
 // Threads and child processes of the code under test start with this: each would strip the types of all its modules anew.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/node-compile')
@@ -23,6 +24,12 @@ const plugins = process.argv.includes('run') ? [await bundledThreads()] : []
 /** Those that take seconds each, so that `npm test` does not take minutes. */
 const long = 'test/**/*.long.test.ts'
 
+/** With `STERNA_TEST_DATABASE=postgresql`, tests have their databases on a server of PostgreSQL, and those that have none do not run. */
+const engine = process.env['STERNA_TEST_DATABASE'] || 'sqlite'
+if (engine !== 'sqlite' && engine !== 'postgresql') throw new Error(`STERNA_TEST_DATABASE is ${engine}: it may be sqlite or postgresql`)
+const onPostgres = engine === 'postgresql' ? testsWithDatabase() : null
+const globalSetup = onPostgres ? ['test/support/postgres-of-run.ts'] : []
+
 const setupFiles = ['test/support/each-file.ts']
 
 const project = (name: string, include: string[], more: { exclude?: string[]; isolate?: boolean; env?: object } = {}) => ({
@@ -36,6 +43,7 @@ const project = (name: string, include: string[], more: { exclude?: string[]; is
     expect: { poll: { timeout: 90_000, interval: 10 } },
     isolate: false,
     setupFiles,
+    globalSetup,
     env,
     ...more,
   },
@@ -49,8 +57,8 @@ export default defineConfig({
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       // With the scenarios: workers of a project of their own would read all modules anew.
-      project('unit', ['test/**/*.test.ts'], { exclude: ['test/peer/**', 'test/browser/**', long] }),
-      project('long', [long]),
+      project('unit', onPostgres ?? ['test/**/*.test.ts'], { exclude: ['test/peer/**', 'test/browser/**', long] }),
+      project('long', onPostgres?.filter((file) => file.endsWith('.long.test.ts')) ?? [long]),
       project('browser', ['test/browser/**/*.test.ts']),
       // Other programs, some of them run by users of their own, have theirs on the disk.
       project('peer', ['test/peer/**/*.test.ts'], { isolate: true, env: {} }),

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../src/platform/log.ts'
 import { searchIndex } from '../../src/readers/search/search-index.ts'
+import { recipientsInHand } from '../support/queued-mail.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 
 test('mail is found by recipient, author, status and events at once, and after the log was read for searches', async () => {
@@ -11,7 +12,7 @@ test('mail is found by recipient, author, status and events at once, and after t
     (await relay.call('GET', `/api/emails?${query}`)).body.data.map(({ id }: { id: string }) => id)
   const types = async (query: string): Promise<string[]> =>
     (await relay.call('GET', `/api/events?${query}`)).body.data.map(({ type }: { type: string }) => type)
-  const isQuiet = () => expect.poll(() => db.read('select id from recipient where owner is not null')).toEqual([])
+  const isQuiet = () => expect.poll(() => recipientsInHand(db)).toEqual([])
 
   const first = await relay.send('delivered@simulator.test')
   await isQuiet()

@@ -15,6 +15,7 @@ import { openIntake, type Intake } from '../../src/mail-in/submission/intake.ts'
 import { Uploads } from '../../src/mail-in/submission/upload.ts'
 import { WebhookPoster } from '../../src/notify/webhook/post-webhook.ts'
 import { accountPolicies } from './account-policies.ts'
+import { recipientsInHand } from './queued-mail.ts'
 import { startApiServer, type ApiAnswer, type ApiServices, type ApiServer, type RequestOptions } from './api-server.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import { fileMessageParser } from './file-message-parser.ts'
@@ -85,7 +86,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     send: (email, more) => api.request('POST', '/api/send', { token: key, body: email, ...more }),
     get: (path, token = key) => api.request('GET', path, { token }),
     async idle() {
-      await expect.poll(() => api.db.read('select id from recipient where owner is not null')).toEqual([])
+      await expect.poll(() => recipientsInHand(api.db)).toEqual([])
     },
   }
 }

@@ -16,9 +16,15 @@ export interface PostgresServer {
   stop(): void
 }
 
-/** Debian's PostgreSQL, the newest installed, in a directory of its own; it listens on a UNIX socket in there only. */
-export function startPostgres(): PostgresServer {
-  const directory = mkdtempSync(join(tmpdir(), 'sterna-postgres-'))
+/**
+ * Debian's PostgreSQL, the newest installed, in a directory of its own below `parent`; it listens on a UNIX socket in there only. `settings`: of
+ * the server, besides what keeps it off the network.
+ */
+export function startPostgres({
+  parent = tmpdir(),
+  settings = {},
+}: { parent?: string; settings?: Record<string, string> } = {}): PostgresServer {
+  const directory = mkdtempSync(join(parent, 'sterna-postgres-'))
   const data = join(directory, 'data')
   const isRoot = process.getuid?.() === 0
   // The server refuses to run as root, and the socket's directory must belong to whoever runs it.
@@ -32,7 +38,10 @@ export function startPostgres(): PostgresServer {
   }
   const remove = (): void => rmSync(directory, { recursive: true, force: true })
   // Not the locale C: that text is compared byte by byte must not depend on how the database was made.
-  const options = `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`
+  const all = { listen_addresses: "''", unix_socket_directories: `'${directory}'`, fsync: 'off', ...settings }
+  const options = Object.entries(all)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
   const start = (): void => asOwner('pg_ctl', '-D', data, '-l', join(directory, 'log'), '-o', options, '-w', 'start')
   try {
     asOwner(

@@ -26,6 +26,12 @@ export const insertAccount = (db: Database, status = 'active') =>
     { sql: `insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', :status, 0)`, params: { status } },
   ])
 
+/** Recipients that some node has in hand once all is written that was handed over before: a read of its own may come ahead of that. */
+export async function recipientsInHand(db: Pick<Database, 'write'>): Promise<Row[]> {
+  const [read] = await db.write([{ sql: 'select id from recipient where owner is not null' }])
+  return read?.rows ?? []
+}
+
 /** A message that waits in the queue since `now`, or from `scheduledAt` on. Returns its id. */
 export async function insertQueued(
   db: Database,

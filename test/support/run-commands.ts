@@ -2,6 +2,7 @@ import { execFile, fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { onFileFinished } from './file-finished.ts'
+import { storeSettings } from './postgres-databases.ts'
 import { isExecutable, sternaCommand } from './sterna-command.ts'
 
 export interface Ran {
@@ -29,8 +30,15 @@ export function runInOwnProcess(argv: string[], { cwd, env = {} }: Around): Prom
 /** Runs command lines in `cwd` on the data in `dataDir`. */
 export const commandsIn =
   (cwd: string, dataDir: string) =>
-  (line: string, env: Record<string, string> = {}): Promise<Ran> => {
-    const all = { STERNA_DATA_DIR: dataDir, STERNA_HOSTNAME: 'mail.example.net', STERNA_DNS_SERVERS: '127.0.0.1:1', ...env }
+  async (line: string, env: Record<string, string> = {}): Promise<Ran> => {
+    const { STORE_URL } = await storeSettings(dataDir)
+    const all = {
+      STERNA_DATA_DIR: dataDir,
+      STERNA_HOSTNAME: 'mail.example.net',
+      STERNA_DNS_SERVERS: '127.0.0.1:1',
+      ...(STORE_URL && { STERNA_STORE_URL: STORE_URL }),
+      ...env,
+    }
     return runCommandLine(line.split(' '), { cwd, env: all })
   }
 

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { expect, onTestFinished } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
+import { storeSettings } from './postgres-databases.ts'
 import { sternaCommand } from './sterna-command.ts'
 
 /** A real server in a process of its own. */
@@ -34,6 +35,7 @@ export async function spawnServer(
     RETURN_PATH_LISTEN: '127.0.0.1:0',
     // Nobody answers there: a look-up ends as a failure at once.
     DNS_SERVERS: '127.0.0.1:1',
+    ...(await storeSettings(directory)),
     ...settings,
   }
   const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`STERNA_${name}`, value]))

@@ -1,15 +1,19 @@
 import { writeFileSync } from 'node:fs'
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
+import { systemClock } from '../../src/platform/clock.ts'
 import { databaseFile } from '../../src/platform/store/sqlite/data-directory.ts'
+import { openStore } from '../../src/platform/store/open-store.ts'
 import { startRelay, type Relay, type RelayEnvironment } from '../../src/server/relay/relay.ts'
 import { servedAnswerCheck } from './answer-check.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from './fake-dns.ts'
+import { lendPostgres } from './postgres-databases.ts'
 import { reusedDashboard } from './reused-dashboard.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
+import { isOnPostgres } from './tests-on-postgres.ts'
 
 /** A whole relay on loopback: real store, sockets, threads and DNS; only the clock and the zone are the test's. */
 export interface TestRelay {
@@ -48,7 +52,8 @@ export async function startTestRelay(
 ): Promise<TestRelay> {
   const clock = settableClock()
   const directory = temporaryDirectory()
-  writeFileSync(databaseFile(directory.path), await emptyDatabase())
+  const lent = isOnPostgres && settings['store_url'] === undefined ? await lendPostgres() : null
+  if (!lent) writeFileSync(databaseFile(directory.path), await emptyDatabase())
   const dns = await startFakeDns(zone)
   const env = {
     data_dir: directory.path,
@@ -59,6 +64,7 @@ export async function startTestRelay(
     return_path_listen: '127.0.0.1:0',
     dns_servers: dns.server,
     delivery_allow_private_addresses: 'true',
+    ...(lent && { store_url: lent.url }),
     ...settings,
   }
   const variables = Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value]))
@@ -71,6 +77,7 @@ export async function startTestRelay(
     onFatal: fail,
     version: 'test',
     loadDashboard: reusedDashboard,
+    ...(lent && { open: openBeating }),
     ...cheapSecrets(),
     ...outside,
   }
@@ -128,6 +135,7 @@ export async function startTestRelay(
     },
     async stop() {
       await test.relay.stop()
+      await lent?.giveBack()
       await dns.close()
       directory.remove()
     },
@@ -141,3 +149,9 @@ export async function startTestRelay(
   use(first)
   return test
 }
+
+/** A node says that it lives, and is heard, whatever time it is for the test. */
+const openBeating: typeof openStore = async (options) => ({
+  ...(await openStore({ ...options, clock: systemClock })),
+  clock: options.clock,
+})

@@ -1,17 +1,20 @@
 import { onTestFinished } from 'vitest'
 import type { Database, Statement } from '../../src/platform/store/database.ts'
+import { openPostgres } from '../../src/platform/store/postgresql/postgres-database.ts'
 import type { StoreFiles } from '../../src/platform/store/store.ts'
 import { openDatabase } from '../../src/platform/store/sqlite/sqlite-database.ts'
+import { dropPostgres, emptyPostgres, newPostgresUrl } from './postgres-databases.ts'
 import { processDirectory } from './temporary-directory.ts'
+import { isOnPostgres } from './tests-on-postgres.ts'
 
 type AtEnd = (close: () => Promise<void>) => void
 
 interface FreeStore {
   db: Database
-  files: StoreFiles
-  schemaVersion: number
-  /** Leaves in it what a new one has. */
-  emptying: Statement[]
+  files: StoreFiles | null
+  /** Leaves in it what a new one has. False: its tables are not those of a new one. */
+  empty(): Promise<boolean>
+  remove(): Promise<void>
 }
 
 /** Those that nobody holds. */
@@ -24,8 +27,8 @@ const free: FreeStore[] = []
 export const testDatabase = async (atEnd?: AtEnd): Promise<Database> => (await testStore(atEnd)).db
 
 /** A database as `testDatabase`, with its files. */
-export async function testStore(atEnd: AtEnd = onTestFinished): Promise<{ db: Database; files: StoreFiles }> {
-  const store = free.pop() ?? (await openStore())
+export async function testStore(atEnd: AtEnd = onTestFinished): Promise<{ db: Database; files: StoreFiles | null }> {
+  const store = free.pop() ?? (await (isOnPostgres ? openPostgresStore() : openSqliteStore()))
   const { db } = store
   let closed: Promise<void> | undefined
   const unfollow: (() => void)[] = []
@@ -51,18 +54,43 @@ export async function testStore(atEnd: AtEnd = onTestFinished): Promise<{ db: Da
 
 /** Comes after all that was handed over. */
 async function giveBack(store: FreeStore): Promise<void> {
-  const { db } = store
-  if ((await schemaVersion(db)) !== store.schemaVersion) return db.close()
-  await db.write(store.emptying)
-  free.push(store)
+  if (await store.empty()) free.push(store)
+  else await store.remove()
 }
 
-async function openStore(): Promise<FreeStore> {
-  const onFatal = (error: Error): void => {
-    throw error
+const onFatal = (error: Error): never => {
+  throw error
+}
+
+async function openPostgresStore(): Promise<FreeStore> {
+  const url = await newPostgresUrl()
+  const db = await openPostgres({ url, onFatal })
+  return {
+    db,
+    files: null,
+    // A test may have joined it as a node.
+    empty: async () => (await db.write([{ sql: emptyPostgres }], { as: null }))[0]?.rows[0]?.['is_empty'] === 't',
+    async remove() {
+      await db.close()
+      await dropPostgres(url)
+    },
   }
+}
+
+async function openSqliteStore(): Promise<FreeStore> {
   const { db, files } = await openDatabase({ directory: processDirectory(), onFatal })
-  return { db, files, schemaVersion: await schemaVersion(db), emptying: await emptyingOf(db) }
+  const version = await schemaVersion(db)
+  const emptying = await emptyingOf(db)
+  return {
+    db,
+    files,
+    async empty() {
+      if ((await schemaVersion(db)) !== version) return false
+      await db.write(emptying)
+      return true
+    },
+    remove: () => db.close(),
+  }
 }
 
 async function schemaVersion(db: Database): Promise<number> {

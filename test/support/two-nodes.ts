@@ -11,8 +11,10 @@ import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { startFakeDns, type FakeZone } from './fake-dns.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
+import { lendPostgres } from './postgres-databases.ts'
 import { testDatabase } from './test-database.ts'
 import { testDirectory } from './temporary-directory.ts'
+import { isOnPostgres } from './tests-on-postgres.ts'
 
 export interface TestNode {
   relay: Relay
@@ -29,10 +31,11 @@ export interface TestNode {
  * itself until its clock moves; move both alike. On a server they do, by its clock. `machines`: when the clocks of their machines begin.
  */
 export async function startTwoNodes(
-  settings: Record<string, string> = {},
+  given: Record<string, string> = {},
   zone: FakeZone = {},
   machines: { a?: number; b?: number } = {},
 ): Promise<{ a: TestNode; b: TestNode }> {
+  const settings = { ...(isOnPostgres && { store_url: await urlForTest() }), ...given }
   const db = await testDatabase()
   const dns = await startFakeDns(zone)
   onTestFinished(() => dns.close())
@@ -97,4 +100,10 @@ export async function startTwoNodes(
   const a = await start('a')
   copyFileSync(join(directories.a, 'secret.key'), join(directories.b, 'secret.key'))
   return { a, b: await start('b') }
+}
+
+async function urlForTest(): Promise<string> {
+  const { url, giveBack } = await lendPostgres()
+  onTestFinished(giveBack)
+  return url
 }

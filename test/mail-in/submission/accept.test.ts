@@ -18,6 +18,7 @@ import { Uploads } from '../../../src/mail-in/submission/upload.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../../support/submission-fixture.ts'
+import { recipientsInHand } from '../../support/queued-mail.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
@@ -138,7 +139,7 @@ async function startQueue(db: Database): Promise<Relay> {
       return (await db.read<{ type: string }>('select type from event order by seq')).map(({ type }) => type)
     },
     async idle() {
-      await expect.poll(async () => db.read('select id from recipient where owner is not null')).toEqual([])
+      await expect.poll(() => recipientsInHand(db)).toEqual([])
     },
     async restart() {
       await services.queue.stop(5_000)

@@ -100,10 +100,10 @@ test('a sweep removes what is left of others, in pieces, and nothing of what is 
   await db.write([
     { sql: "insert into upload (message_id) values ('em_left')" },
     ...Array.from({ length: 100 }, (_, number) => ({
-      sql: "insert into content (message_id, chunk, bytes) values ('em_left', :number, x'00')",
-      params: { number },
+      sql: "insert into content (message_id, chunk, bytes) values ('em_left', :number, :bytes)",
+      params: { number, bytes: Buffer.alloc(1) },
     })),
-    { sql: "insert into content (message_id, chunk, bytes) values ('em_complete', 0, x'00')" },
+    { sql: "insert into content (message_id, chunk, bytes) values ('em_complete', 0, :bytes)", params: { bytes: Buffer.alloc(1) } },
   ])
   await uploads.run(async (upload) => {
     await upload.store('em_open', 0, [chunk()])

@@ -16,7 +16,7 @@ import { erasedAddress } from '../../support/erased-address.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
 import { startFakeMx } from '../../support/fake-mx.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
-import { insertAccount, insertQueued, type Message } from '../../support/queued-mail.ts'
+import { insertAccount, insertQueued, recipientsInHand, type Message } from '../../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../../support/settable-clock.ts'
 import { testReprieve } from '../../support/test-reprieve.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -108,7 +108,7 @@ function waiting(given: Partial<NewRecipient> & Message = {}): Promise<string> {
 
 const states = async () =>
   Object.fromEntries((await db.read('select state, count(*) as n from recipient group by state')).map(({ state, n }) => [state, n]))
-const inHand = async () => (await db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n
+const inHand = async () => (await recipientsInHand(db)).length
 
 /** Ten minutes, step by step, in which what is due is worked off. */
 async function tenMinutes(): Promise<void> {

@@ -31,8 +31,8 @@ const insert = (webhookId: string, { id, event, state }: { id: string; event: st
 
 const insertWebhook = (id: string): Statement => ({
   sql: `insert into webhook (id, account_id, url, events, payload, sandbox, status, secret, after_seq, created_at, updated_at)
-        values (:id, 'acc_1', '', '', 'standard', 0, 'enabled', x'00', 0, 0, 0)`,
-  params: { id },
+        values (:id, 'acc_1', '', '', 'standard', 0, 'enabled', :secret, 0, 0, 0)`,
+  params: { id, secret: Buffer.alloc(1) },
 })
 
 test('lists of deliveries and events are exact for every filter', async () => {

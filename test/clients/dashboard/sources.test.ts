@@ -25,6 +25,16 @@ test('all words are in texts/, for translation', () => {
   expect(words).toEqual([])
 })
 
+test('every file is used, so every page has a path', () => {
+  const imported = new Set(
+    sources.flatMap(({ name, text }) =>
+      Array.from(text.matchAll(/(?:from |import\(|import )'(\.[^']+)'/g), ([, path = '']) => join(dirname(name), path)),
+    ),
+  )
+  // `main.tsx` is what a browser loads.
+  expect(sources.map(({ name }) => name).filter((name) => !imported.has(name))).toEqual(['main.tsx'])
+})
+
 /** What the server and the dashboard both show, declared once, in files that a browser can run. */
 const declarations = [
   'mail/event/event-type.ts',

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { PayloadKind } from '../../src/notify/webhook/payload-kind.ts'
+import { sortFields } from '../../test/support/sort-fields.ts'
 
 export interface LoggedEvent {
   seq: number
@@ -64,17 +65,6 @@ export async function startOrderReceiver(
       }),
   }
   return receiver
-}
-
-/** What a receiver sorts by: the time that its service gives, and what sorts events of the same time, as the documents say. */
-const sortFields: Record<PayloadKind, (body: any) => [time: number, tie: string | undefined]> = {
-  standard: ({ created_at: time, id }) => [Date.parse(time), id],
-  extended: ({ created_at: time, id }) => [Date.parse(time), id],
-  sendgrid: ([{ timestamp, sg_event_id: id }]) => [timestamp, id],
-  postmark: (body) => [Date.parse(body.DeliveredAt ?? body.BouncedAt ?? body.ReceivedAt ?? body.ChangedAt), body.EventID],
-  mailgun: ({ 'event-data': { timestamp, id } }) => [timestamp, id],
-  resend: ({ created_at: time, id }) => [Date.parse(time), id],
-  postal: ({ timestamp, uuid }) => [timestamp, uuid],
 }
 
 interface Disorder {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { newId, numberOfId } from '../../../../src/platform/id.ts'
 import { labelTag } from '../../../../src/mail/message/send-limits.ts'
@@ -5,6 +6,7 @@ import { eventTypes, webhookEventTypes, type WebhookEventType } from '../../../.
 import { serviceShapes, type ServiceShape } from '../../../../src/notify/webhook/payload-kind.ts'
 import { shapedBody } from '../../../../src/notify/webhook/shape/shaped-body.ts'
 import { timeMember, type EventDetails } from '../../../../src/notify/webhook/event-details.ts'
+import { sortFields } from '../../../support/sort-fields.ts'
 
 const at = Date.parse('2026-11-23T10:00:00.250Z')
 const id = newId('evt', at)
@@ -57,19 +59,16 @@ const bodyOf = (shape: ServiceShape, type: WebhookEventType, changes?: Changes):
 const soft = (bounce_category: string) => ({ data: { bounce_type: 'soft', bounce_category, smtp_code: 550, enhanced_status: '5.7.1' } })
 const suppressed = { data: { bounce_category: 'suppressed', smtp_code: null, enhanced_status: null, reason: 'On the list.' } }
 
-const sortFields: Record<ServiceShape, (body: any) => string> = {
-  sendgrid: ([event]) => event.sg_event_id,
-  postmark: (body) => body.EventID,
-  mailgun: (body) => body.id,
-  resend: (body) => body.id,
-  postal: (body) => body.uuid,
-}
-
 test.each(serviceShapes)('%s: events within a second, or a millisecond, sort by a field', (shape) => {
   const bodies = webhookEventTypes.map((type) => shapedBody(shape, { ...told(type), id: newId('evt', at) })).filter((body) => body !== null)
-  const fields = bodies.map((body) => sortFields[shape](JSON.parse(body)))
+  const fields = bodies.map((body) => sortFields[shape](JSON.parse(body))[1])
   expect(new Set(fields).size).toBe(fields.length)
   expect(fields.toSorted()).toEqual(fields)
+})
+
+test.each(['webhooks', 'migrating'])('docs/%s.md has a row for each service', (page) => {
+  const text = readFileSync(new URL(`../../../../docs/${page}.md`, import.meta.url), 'utf8')
+  expect(serviceShapes.filter((shape) => !text.includes(`\n| \`${shape}\` |`))).toEqual([])
 })
 
 test('SendGrid: what every event says, custom arguments beside it, and none in the place of a member of its own', () => {

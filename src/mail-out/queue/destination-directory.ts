@@ -2,6 +2,7 @@ import { lastUsed } from '../../platform/last-used.ts'
 import { fairShare } from '../../platform/fair-share.ts'
 import { DueHeap } from '../../platform/due-heap.ts'
 import { Backoffs, type AboutDestinations, type HostInBackoff } from './backoffs.ts'
+import { averageWith, type Pace } from './submission-hold.ts'
 
 /** A destination with mail that is waiting in the queue or claimed. */
 interface Destination {
@@ -48,7 +49,8 @@ export class DestinationDirectory {
   /** For those that have answered and do not hang. */
   readonly #proven: Room
   readonly #others: Room
-  readonly #answered = lastUsed<true>(maxRemembered)
+  /** Destinations that have answered, and how long their recipients are in hand on average, ms; infinite if the last one was deferred. */
+  readonly #answered = lastUsed<number>(maxRemembered)
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #backoffs = new Backoffs()
@@ -105,7 +107,16 @@ export class DestinationDirectory {
     const destination = this.#destinations.get(name)
     const room = destination?.room ?? this.#roomOf(name)
     if (room.inFlight >= room.limit) return true
-    return destination !== undefined && (destination.dueAt <= now || destination.inFlight >= 2 * this.#limit || this.#backoffs.has(name))
+    return destination !== undefined && (destination.dueAt <= now || destination.inFlight >= this.#limit || this.#backoffs.has(name))
+  }
+
+  /** Undefined if it has not answered of late, has no mail in hand or in the queue, or is in backoff. */
+  paceOf(name: string, now: number): Pace | undefined {
+    const destination = this.#destinations.get(name)
+    const inHandMs = this.#answered.get(name)
+    if (!destination || inHandMs === undefined || this.#backoffs.has(name)) return undefined
+    const { inFlight, dueAt } = destination
+    return { inHandMs, inFlight, idleMs: now - (this.#moving.get(destination) ?? now), overdueMs: Math.max(0, now - dueAt) }
   }
 
   /** The next destination to claim from, and how many recipients; undefined if none is due or there is no room. */
@@ -147,9 +158,13 @@ export class DestinationDirectory {
     this.#destinations.delete(name)
   }
 
-  /** An attempt has ended. `isAnswered`: a host of the destination replied to it. */
-  noteAttempt(name: string, isAnswered: boolean, now: number): void {
-    if (isAnswered) this.#answered.set(name, true)
+  /**
+   * An attempt has ended.
+   * @param inHandMs for how long the recipient was in hand; infinite if it was deferred, null if no host of the destination replied
+   */
+  noteAttempt(name: string, inHandMs: number | null, now: number): void {
+    const isAnswered = inHandMs !== null
+    if (isAnswered) this.#answered.set(name, averageWith(this.#answered.get(name) ?? Infinity, inHandMs))
     else this.#answered.delete(name)
     const destination = this.#destinations.get(name)
     const room = isAnswered ? this.#proven : this.#others

@@ -45,7 +45,7 @@ interface DispatchHooks {
   claims: Claims
   contentRoom: ContentBudget
   /** Called with each attempt, and with what was put back because its destination is in backoff. */
-  onAttempt(destination: string, result: Attempt | Postponed): void
+  onAttempt(recipient: QueuedRecipient, result: Attempt | Postponed): void
   /**
    * Called when a recipient's outcome is on disk, with the time when it is due again; null: never.
    * @param isTried false if it was put back untried
@@ -137,7 +137,7 @@ export class Dispatch {
       const recipient = open.find(({ id }) => id === result.recipientId)
       if (!recipient) return
       open = open.filter((each) => each !== recipient)
-      if (!('postponed' in result) || result.backoff) this.#services.onAttempt(recipient.destination, result)
+      if (!('postponed' in result) || result.backoff) this.#services.onAttempt(recipient, result)
       if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
       else settling.push(result.backoff ? this.#putBack(recipient) : this.postpone(recipient))
     }

@@ -1,10 +1,12 @@
+import type { CancelTimer, Clock } from '../../platform/clock.ts'
 import type { Loan } from '../../platform/memory-pool.ts'
 
-/** How much accepted mail may continue in memory at a time. */
-const maxMessages = 64
+/** How much accepted mail may continue in memory at a time: for one destination, and for all. */
+const maxMessagesEach = 64
+const maxMessages = 2 * maxMessagesEach
 const maxBytes = 16 * 1024 * 1024
-/** How long a submitter waits for room, ms. */
-const holdMs = 50
+/** Slots of mail that takes longer than this belong to slow destinations and no longer count, ms. */
+const slowAfterMs = 2_000
 
 /** Room for one message. Give it back once, when its recipients are settled or it could not be stored. */
 export interface FreshSlot {
@@ -16,6 +18,7 @@ export interface FreshSlot {
 }
 
 interface Taken extends FreshSlot {
+  line: Line
   bytes: number
   since: number
 }
@@ -23,70 +26,120 @@ interface Taken extends FreshSlot {
 interface Waiting {
   bytes: number
   resolve: (slot: FreshSlot | null) => void
-  timer: NodeJS.Timeout
+  cancelTimer: CancelTimer
 }
 
-/** Slots of mail that takes longer than this belong to slow destinations and no longer count. */
-const slowAfterMs = 2_000
-/** If no slot has become free for this long, waiting for one is pointless. */
-const stalledAfterMs = 100
+/** The mail for one destination. That for several counts at the first. */
+interface Line {
+  name: string
+  /** Slots. */
+  taken: number
+  /** Submitters, in turn. */
+  waiting: Waiting[]
+}
+
+interface HandoffServices {
+  clock: Clock
+  /** False if newer mail for this destination must wait in the queue. */
+  isReady(destination: string): boolean
+}
 
 /**
- * Limits the mail that is passed from acceptance to delivery in memory. If acceptance outruns delivery, the submitter's answer is
- * delayed a little; beyond that, the message waits in the queue like any other.
+ * Limits the mail that is passed from acceptance to delivery in memory. A submitter may wait in line for room at the destination of its
+ * mail; nobody waits for somebody else's destination.
  */
 export class HandoffLimit {
+  readonly #services: HandoffServices
+  readonly #lines = new Map<string, Line>()
   readonly #taken = new Set<Taken>()
-  readonly #waiting: Waiting[] = []
   #bytes = 0
-  #lastFreedAt = 0
+  #waitingBytes = 0
 
-  /** A slot, at once or within the hold time; null if none is available. */
-  take(bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
+  constructor(services: HandoffServices) {
+    this.#services = services
+  }
+
+  /** A slot, if one is free and nobody is in line for it. */
+  take(destination: string, bytes: number): FreshSlot | null {
     this.#forgetSlow()
-    if (this.#waiting.length === 0 && this.#fits(bytes)) return this.#slot(bytes)
-    if (bytes > maxBytes || performance.now() - this.#lastFreedAt > stalledAfterMs) return null
+    const line = this.#lineOf(destination)
+    return line.waiting.length === 0 && this.#hasRoom(line, bytes) ? this.#slot(line, bytes) : null
+  }
+
+  /** A slot as soon as one is free; null if none was within so many ms, or if too much waits already. */
+  wait(destination: string, bytes: number, ms: number): Promise<FreshSlot | null> | null {
+    if (this.#waitingBytes + bytes > maxBytes) return null
+    const { clock } = this.#services
+    const line = this.#lineOf(destination)
     return new Promise((resolve) => {
-      const waiting: Waiting = { bytes, resolve, timer: setTimeout(() => this.#giveUp(waiting), holdMs) }
-      this.#waiting.push(waiting)
+      const waiting: Waiting = { bytes, resolve, cancelTimer: clock.at(clock.now() + ms, () => this.#leave(line, waiting, null)) }
+      line.waiting.push(waiting)
+      this.#waitingBytes += bytes
+      this.#lines.set(destination, line)
     })
   }
 
-  #fits(bytes: number): boolean {
-    return this.#taken.size < maxMessages && this.#bytes + bytes <= maxBytes
+  /** How many submitters wait for room at this destination. */
+  waitingFor(destination: string): number {
+    return this.#lines.get(destination)?.waiting.length ?? 0
   }
 
-  #slot(bytes: number): FreshSlot {
-    const taken: Taken = { bytes, since: performance.now(), content: null, loan: null, release: () => this.#release(taken) }
+  /** Call it when the destination may have become ready for those in line. */
+  letIn(destination: string): void {
+    const line = this.#lines.get(destination)
+    for (let next = line?.waiting[0]; line && next && this.#hasRoom(line, next.bytes); next = line.waiting[0]) {
+      this.#leave(line, next, this.#slot(line, next.bytes))
+    }
+  }
+
+  #hasRoom({ name, taken }: Line, bytes: number): boolean {
+    if (taken >= maxMessagesEach || this.#taken.size >= maxMessages || this.#bytes + bytes > maxBytes) return false
+    return this.#services.isReady(name)
+  }
+
+  #slot(line: Line, bytes: number): FreshSlot {
+    const taken: Taken = { line, bytes, since: performance.now(), content: null, loan: null, release: () => this.#release(taken) }
     this.#taken.add(taken)
     this.#bytes += bytes
+    if (line.taken++ === 0) this.#lines.set(line.name, line)
     return taken
   }
 
+  #leave(line: Line, waiting: Waiting, slot: FreshSlot | null): void {
+    line.waiting.splice(line.waiting.indexOf(waiting), 1)
+    this.#waitingBytes -= waiting.bytes
+    this.#dropIfEmpty(line)
+    waiting.cancelTimer()
+    waiting.resolve(slot)
+  }
+
   #release(taken: Taken): void {
-    this.#lastFreedAt = performance.now()
-    if (!this.#taken.delete(taken)) return
-    this.#bytes -= taken.bytes
-    for (let next = this.#waiting[0]; next && this.#fits(next.bytes); next = this.#waiting[0]) {
-      this.#waiting.shift()
-      clearTimeout(next.timer)
-      next.resolve(this.#slot(next.bytes))
-    }
+    if (!this.#taken.has(taken)) return
+    this.#forget(taken)
+    this.letIn(taken.line.name)
   }
 
   #forgetSlow(): void {
     for (const taken of this.#taken) {
       if (performance.now() - taken.since < slowAfterMs) return
-      this.#taken.delete(taken)
-      this.#bytes -= taken.bytes
+      this.#forget(taken)
       taken.content = null
       taken.loan = null
     }
   }
 
-  #giveUp(waiting: Waiting): void {
-    const place = this.#waiting.indexOf(waiting)
-    if (place >= 0) this.#waiting.splice(place, 1)
-    waiting.resolve(null)
+  #forget(taken: Taken): void {
+    this.#taken.delete(taken)
+    this.#bytes -= taken.bytes
+    taken.line.taken--
+    this.#dropIfEmpty(taken.line)
+  }
+
+  #dropIfEmpty({ name, taken, waiting }: Line): void {
+    if (taken === 0 && waiting.length === 0) this.#lines.delete(name)
+  }
+
+  #lineOf(destination: string): Line {
+    return this.#lines.get(destination) ?? { name: destination, taken: 0, waiting: [] }
   }
 }

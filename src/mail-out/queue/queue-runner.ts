@@ -12,6 +12,7 @@ import { DestinationDirectory } from './destination-directory.ts'
 import { Dispatch, type DispatchServices, type DispatchSettings } from './dispatch.ts'
 import { HandoffLimit, type FreshSlot } from './handoff-limit.ts'
 import { StallDetector } from './stall-detector.ts'
+import { holdMs } from './submission-hold.ts'
 import {
   anyExpired,
   claimDue,
@@ -57,10 +58,10 @@ export class QueueRunner {
   readonly #watch: StallDetector
   readonly #giveUpAfterMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
-  readonly #slots = new HandoffLimit()
+  readonly #slots: HandoffLimit
   readonly #content = new ContentBudget()
-  /** Each keeps its room until it is settled. */
-  readonly #inFlight = new Set<QueuedRecipient>()
+  /** Each keeps its room until it is settled. With the time since when it is in hand, by the steady clock. */
+  readonly #inFlight = new Map<QueuedRecipient, number>()
   #claiming = 0
   #running = false
 
@@ -76,8 +77,10 @@ export class QueueRunner {
       onFreed: () => (this.#running ? this.#lookForWaiting() : undefined),
     })
     this.#giveUpAfterMs = settings.giveUpAfterMs
+    const isReady = (destination: string): boolean => this.#running && !this.#destinations.isBehind(destination, services.clock.now())
+    this.#slots = new HandoffLimit({ clock: services.clock, isReady })
     const onSettled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#onSettled(recipient, dueAt, isTried)
-    const onAttempt = (destination: string, result: Attempt | Postponed): void => this.#onAttempt(destination, result)
+    const onAttempt = (recipient: QueuedRecipient, result: Attempt | Postponed): void => this.#onAttempt(recipient, result)
     this.#dispatch = new Dispatch({ ...services, claims: this.#claims, contentRoom: this.#content, onSettled, onAttempt }, settings)
     this.#stored = new ClaimedMail({
       ...services,
@@ -108,13 +111,18 @@ export class QueueRunner {
 
   /**
    * Room to pass on a fresh message in memory; null if it must wait in the queue, because memory is full or older mail for one of its
-   * destinations is already waiting.
+   * destinations is already waiting. If there will be room in a moment, it waits for that, unless it is also for other destinations.
    */
   reserve(recipients: Pick<WaitingRecipient, 'destination'>[], bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
     if (!this.#running) return null
     const now = this.#services.clock.now()
-    if (recipients.some(({ destination }) => this.#destinations.isBehind(destination, now))) return null
-    return this.#slots.take(bytes)
+    const name = recipients[0]?.destination ?? ''
+    if (recipients.some(({ destination }) => destination !== name && this.#destinations.isBehind(destination, now))) return null
+    const slot = this.#slots.take(name, bytes)
+    if (slot || recipients.some(({ destination }) => destination !== name)) return slot
+    const pace = this.#destinations.paceOf(name, now)
+    const ms = pace ? holdMs(pace, this.#slots.waitingFor(name)) : 0
+    return ms > 0 ? this.#slots.wait(name, bytes, ms) : null
   }
 
   /** Delivers a message that was stored with this process as the owner of its recipients. */
@@ -211,12 +219,14 @@ export class QueueRunner {
     this.#claiming--
     this.#destinations.released(destination, room - rows.length, clock.now())
     this.#claimWhatIsDue()
+    this.#slots.letIn(destination)
     return rows.length
   }
 
   /** Does work on recipients that have room. Whatever happens, none of them is claimed afterwards. */
   #work(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): void {
-    for (const recipient of recipients) this.#inFlight.add(recipient)
+    const since = this.#services.clock.steady()
+    for (const recipient of recipients) this.#inFlight.set(recipient, since)
     this.#claims.track(this.#worked(messageId, recipients, work))
   }
 
@@ -243,16 +253,20 @@ export class QueueRunner {
     if (dueAt !== null) this.#destinations.noteWaiting(recipient.destination, dueAt)
     this.#destinations.released(recipient.destination, 1, this.#services.clock.now())
     this.#claimWhatIsDue()
+    this.#slots.letIn(recipient.destination)
   }
 
-  #onAttempt(destination: string, result: Attempt | Postponed): void {
-    const now = this.#services.clock.now()
+  #onAttempt(recipient: QueuedRecipient, result: Attempt | Postponed): void {
+    const { clock, reprieve } = this.#services
+    const { destination } = recipient
+    const now = clock.now()
     const { backoff } = result
     if (!backoff) this.#destinations.wake(destination)
     if (!('postponed' in result)) {
-      const isAnswered = result.outcome.reply !== null
-      if (isAnswered) this.#services.reprieve.noteAnswer()
-      this.#destinations.noteAttempt(destination, isAnswered, now)
+      const { type, reply } = result.outcome
+      if (reply) reprieve.noteAnswer()
+      const inHandMs = clock.steady() - (this.#inFlight.get(recipient) ?? 0)
+      this.#destinations.noteAttempt(destination, reply && (type === 'deferred' ? Infinity : inHandMs), now)
     }
     if (!backoff) return
     const isNew = this.#destinations.backOff(destination, { key: backoff.key, until: now + backoff.forMs, reason: backoff.reason })

@@ -100,7 +100,7 @@ function fillWithStrangers(directory: DestinationDirectory, now: number): void {
 
 test('a destination that has answered has room though more than are let in hang, and a stranger has not', () => {
   const directory = new DestinationDirectory(64, 4000)
-  directory.noteAttempt('known.example', true, 0)
+  directory.noteAttempt('known.example', 0, 0)
   fillWithStrangers(directory, 100)
   expect(directory.inFlight).toBe(2_000)
   expect(directory.isBehind('another.example', 100)).toBe(true)
@@ -111,7 +111,7 @@ test('a destination that has answered has room though more than are let in hang,
 
 test('a destination that hangs loses the room of those that answer, until it answers again', () => {
   const directory = new DestinationDirectory(1, 4)
-  for (const name of ['one.example', 'two.example', 'three.example']) directory.noteAttempt(name, true, 0)
+  for (const name of ['one.example', 'two.example', 'three.example']) directory.noteAttempt(name, 0, 0)
   directory.claimed('one.example', 1, 0)
   directory.claimed('two.example', 1, 1_000)
   directory.noteWaiting('three.example', 1_500)
@@ -120,7 +120,7 @@ test('a destination that hangs loses the room of those that answer, until it ans
   expect(directory.next(2_000)).toMatchObject({ name: 'three.example' })
   directory.released('two.example', 1, 2_500)
   directory.claimed('three.example', 1, 2_500)
-  directory.noteAttempt('one.example', true, 2_500)
+  directory.noteAttempt('one.example', 0, 2_500)
   directory.noteWaiting('four.example', 2_600)
   expect(directory.next(2_600)).toMatchObject({ name: 'four.example' })
 })

@@ -89,7 +89,7 @@ function dispatchOver(
       random: () => 0,
       claims: claimsOf(owner),
       contentRoom: new ContentBudget(),
-      onAttempt: (destination, result) => heard.push([destination, result]),
+      onAttempt: ({ destination }, result) => heard.push([destination, result]),
       onSettled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),
     },
     { viaSmarthost: false },

@@ -1,6 +1,6 @@
 import type { Nodes } from '../../../src/platform/store/nodes.ts'
 import { aloneAs } from '../../../src/platform/store/only-node.ts'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { unconnectedAttempt, type Attempt, type DeliveryJob, type Outcome, type Postponed } from '../../../src/mail-out/delivery/attempt.ts'
 import { startDelivery } from '../../../src/mail-out/delivery/delivery-threads.ts'
 import { Health } from '../../../src/platform/health.ts'
@@ -347,4 +347,79 @@ test('what another process has claimed stays with it while it is there; then it 
   held.resolve()
   await expect.poll(() => db.read('select attempts, count(*) as n from recipient group by attempts')).toEqual([{ attempts: 1, n: 4 }])
   expect(await states()).toEqual({ delivered: 4 })
+})
+
+/** A queue whose deliveries end when the test says so. */
+async function startGatedQueue(): Promise<{ queue: QueueRunner; ends: ((result: Result) => void)[] }> {
+  const ends: ((result: Result) => void)[] = []
+  const deliver: DispatchServices['deliver'] = (job, onAttempt) =>
+    new Promise((resolve) => ends.push((result) => resolve(resultsOf(() => result)(job, onAttempt))))
+  return { queue: await startQueue({ deliver }), ends }
+}
+
+const toRcpt = [{ destination: 'rcpt.example' }]
+
+describe('a submitter', () => {
+  let queue: QueueRunner
+  let ends: ((result: Result) => void)[]
+  const endAll = (result: Result) => ends.splice(0).forEach((end) => end(result))
+
+  /** The destination has as much in hand as it may have, some of it waits in the queue, and its last mail led to this. */
+  async function fill(last: Result | null): Promise<void> {
+    if (last !== null) {
+      await waiting({ forward_path: 'first@rcpt.example' })
+      queue.noteWaiting('rcpt.example', clock.now())
+      await expect.poll(() => ends.length).toBe(1)
+      endAll(last)
+      await expect.poll(inHand).toBe(0)
+    }
+    for (let i = 0; i < 70; i++) await waiting()
+    queue.noteWaiting('rcpt.example', clock.now())
+    await expect.poll(() => ends.length).toBe(64)
+  }
+
+  beforeEach(async () => {
+    ;({ queue, ends } = await startGatedQueue())
+  })
+
+  test('waits for a destination that takes mail, behind what waits in the queue; others do not wait', async () => {
+    await fill(taken)
+    const slot = queue.reserve(toRcpt, 100)
+    expect(slot).toBeInstanceOf(Promise)
+    expect(queue.reserve([{ destination: 'new.example' }], 100)).toMatchObject({ content: null })
+    expect(queue.reserve([...toRcpt, { destination: 'new.example' }], 100)).toBeNull()
+    endAll(taken)
+    expect(await slot).toMatchObject({ content: null })
+    await expect.poll(() => ends.length).toBe(6)
+    endAll(taken)
+  })
+
+  test('waits a quarter of a second at most', async () => {
+    await fill(taken)
+    const slot = queue.reserve(toRcpt, 100)
+    clock.advance(250)
+    expect(await slot).toBeNull()
+    expect(queue.reserve(toRcpt, 100)).toBeInstanceOf(Promise)
+    clock.advance(1)
+    expect(queue.reserve(toRcpt, 100)).toBeNull()
+    clock.advance(250)
+    endAll(taken)
+    await expect.poll(() => ends.length).toBe(6)
+    endAll(taken)
+  })
+
+  test('does not wait where nothing is known of the destination, or its last mail was deferred', async () => {
+    await fill(null)
+    expect(queue.reserve(toRcpt, 100)).toBeNull()
+    endAll(later)
+    await expect.poll(() => ends.length).toBe(6)
+    await fill(null)
+    expect(queue.reserve(toRcpt, 100)).toBeNull()
+    endAll(taken)
+  })
+
+  test('has no more than 64 of one destination in memory, and 128 of all', () => {
+    const reserve = (destination: string) => Array.from({ length: 65 }, () => queue.reserve([{ destination }], 100)).filter(Boolean).length
+    expect([reserve('a.example'), reserve('b.example'), reserve('c.example')]).toEqual([64, 64, 0])
+  })
 })

@@ -63,14 +63,14 @@ export class HandoffLimit {
   take(destination: string, bytes: number): FreshSlot | null {
     this.#forgetSlow()
     const line = this.#lineOf(destination)
-    return line.waiting.length === 0 && this.#hasRoom(line, bytes) ? this.#slot(line, bytes) : null
+    return line.waiting.length === 0 && this.#isReady(line) ? this.#slot(line, bytes) : null
   }
 
-  /** A slot as soon as one is free; null if none was within so many ms, or if too much waits already. */
+  /** A slot as soon as the destination is ready; null if it was not within so many ms, or if memory is full, which others may have done. */
   wait(destination: string, bytes: number, ms: number): Promise<FreshSlot | null> | null {
-    if (this.#waitingBytes + bytes > maxBytes) return null
-    const { clock } = this.#services
     const line = this.#lineOf(destination)
+    if (this.#waitingBytes + bytes > maxBytes || this.#isReady(line)) return null
+    const { clock } = this.#services
     return new Promise((resolve) => {
       const waiting: Waiting = { bytes, resolve, cancelTimer: clock.at(clock.now() + ms, () => this.#leave(line, waiting, null)) }
       line.waiting.push(waiting)
@@ -87,17 +87,17 @@ export class HandoffLimit {
   /** Call it when the destination may have become ready for those in line. */
   letIn(destination: string): void {
     const line = this.#lines.get(destination)
-    for (let next = line?.waiting[0]; line && next && this.#hasRoom(line, next.bytes); next = line.waiting[0]) {
+    for (let next = line?.waiting[0]; line && next && this.#isReady(line); next = line.waiting[0]) {
       this.#leave(line, next, this.#slot(line, next.bytes))
     }
   }
 
-  #hasRoom({ name, taken }: Line, bytes: number): boolean {
-    if (taken >= maxMessagesEach || this.#taken.size >= maxMessages || this.#bytes + bytes > maxBytes) return false
-    return this.#services.isReady(name)
+  #isReady({ name, taken }: Line): boolean {
+    return taken < maxMessagesEach && this.#services.isReady(name)
   }
 
-  #slot(line: Line, bytes: number): FreshSlot {
+  #slot(line: Line, bytes: number): FreshSlot | null {
+    if (this.#taken.size >= maxMessages || this.#bytes + bytes > maxBytes) return null
     const taken: Taken = { line, bytes, since: performance.now(), content: null, loan: null, release: () => this.#release(taken) }
     this.#taken.add(taken)
     this.#bytes += bytes

@@ -418,6 +418,20 @@ describe('a submitter', () => {
     endAll(taken)
   })
 
+  test('does not wait for room in memory that others have', async () => {
+    await waiting()
+    queue.noteWaiting('rcpt.example', clock.now())
+    await expect.poll(() => ends.length).toBe(1)
+    endAll(taken)
+    await expect.poll(inHand).toBe(0)
+    await waiting()
+    queue.noteWaiting('rcpt.example', clock.now())
+    await expect.poll(() => ends.length).toBe(1)
+    for (let i = 0; i < 128; i++) queue.reserve([{ destination: `hangs${i % 2}.example` }], 100)
+    expect(queue.reserve(toRcpt, 100)).toBeNull()
+    endAll(taken)
+  })
+
   test('has no more than 64 of one destination in memory, and 128 of all', () => {
     const reserve = (destination: string) => Array.from({ length: 65 }, () => queue.reserve([{ destination }], 100)).filter(Boolean).length
     expect([reserve('a.example'), reserve('b.example'), reserve('c.example')]).toEqual([64, 64, 0])

@@ -87,26 +87,37 @@ export function endOfScript(html: string, start: number): number {
 
 function tagAt(html: string, start: number, end: number): Tag {
   const insideEnd = Math.min(end - 1, start + maxTagLength)
-  let nameEnd = start + (html.charCodeAt(start + 1) === slash ? 2 : 1)
-  while (nameEnd < insideEnd && html.charCodeAt(nameEnd) !== slash && !isSpace(html.charCodeAt(nameEnd))) nameEnd++
-  const plain = plainTag(html.slice(start + 1, nameEnd))
+  let nameEnd = start + 1
+  let packed = 0
+  for (let code = html.charCodeAt(nameEnd); nameEnd < insideEnd; code = html.charCodeAt(++nameEnd)) {
+    if (isSpace(code) || (code === slash && nameEnd > start + 1)) break
+    packed = code < 128 && packed < maxPacked ? (packed << 7) | code : notPacked
+  }
+  const plain = (packed !== notPacked && plainTags.get(packed)) || plainTag(html.slice(start + 1, nameEnd), packed)
   return nameEnd === insideEnd ? plain : { ...plain, attributes: html.slice(nameEnd, insideEnd) }
 }
 
-/** Tags without attributes by what is written of them, such as `TD` or `/td`: a page has few, each many times. */
-const plainTags = new Map<string, Tag>()
+/**
+ * Tags without attributes by what is written of them, such as `TABLE` or `/td`: a page has few, each many times. Up to four characters of
+ * ASCII are packed into a number, so that no string is made of most tags.
+ */
+const plainTags = new Map<string | number, Tag>()
 /** As many as HTML has, and more; the longest is `/blockquote`. A piece of more than 12 characters would keep its whole page in memory. */
 const [maxPlainTags, maxPlainLength] = [500, 12]
+/** A packed number below this has room for one more character. */
+const maxPacked = 2 ** 21
+const notPacked = Infinity
 
-function plainTag(written: string): Tag {
-  const known = plainTags.get(written)
+function plainTag(written: string, packed: number): Tag {
+  const key = packed === notPacked ? written : packed
+  const known = plainTags.get(key)
   if (known) return known
   const isEnd = written.startsWith('/')
   const tag = { name: written.slice(isEnd ? 1 : 0).toLowerCase(), isEnd, attributes: '' }
   if (written.length > maxPlainLength) return tag
   // One page of invented names must not keep out those of all others.
   if (plainTags.size >= maxPlainTags) plainTags.clear()
-  plainTags.set(written, tag)
+  plainTags.set(key, tag)
   return tag
 }
 

@@ -93,7 +93,9 @@ function encodingFor(found: Survey, size: number): TransferEncoding {
 
 /** The body of a text part in UTF-8, in a suitable encoding. */
 export function encodeTextPart(text: string): EncodedText {
-  const bytes = Buffer.from(text.replace(/\r\n?|\n/g, '\r\n'))
-  const encoding = encodingFor(survey(bytes), bytes.length)
+  const given = Buffer.from(text)
+  const found = survey(given)
+  const bytes = found.hasBareLineEnd ? rewriteLineEnds(given, found.lineEnds) : given
+  const encoding = encodingFor(found, bytes.length)
   return { encoding, bytes: closed(encodeTransfer(bytes, encoding).bytes) }
 }

@@ -40,12 +40,13 @@ function startReader(name: string, after: string | null, round: Round): FeedRead
 }
 
 /** Asks for the next page behind the last event that was seen, for ever. */
-export const followPages = (server: ServerUnderTest, after: string | null = null): FeedReader =>
-  startReader('after=', after, async (reader, last, signal) => {
+export const followPages = (server: ServerUnderTest, after: string | null = null, name = 'after='): FeedReader =>
+  startReader(name, after, async (reader, last, signal) => {
     for (let place = last, hasMore = true; hasMore;) {
       const query = `?order=asc&limit=100${place === null ? '' : `&after=${place}`}`
       const response = await fetch(address(server, query), { headers: { authorization: `Bearer ${server.token}` }, signal })
       const body = (await response.json()) as { has_more: boolean; data: { id: string }[] }
+      if (response.status === 503) throw new Error('the server cannot read now')
       if (response.status !== 200) return void reader.faults.push(`${response.status} ${JSON.stringify(body)}`)
       reader.seen.push(...body.data.map(({ id }) => id))
       place = reader.seen.at(-1) ?? place
@@ -61,6 +62,7 @@ export const followStream = (
   startReader(name, after, async (reader, last, signal) => {
     const headers = { authorization: `Bearer ${server.token}`, 'last-event-id': last ?? after }
     const response = await fetch(address(server, '/stream'), { headers, signal })
+    if (response.status === 503) throw new Error('the server cannot read now')
     if (response.status !== 200) return void reader.faults.push(`${response.status} ${await response.text()}`)
     const decoder = new TextDecoder()
     let text = ''

@@ -17,23 +17,51 @@ export interface LedgerSink {
   close(): void
 }
 
-export async function startLedgerSink(host: string): Promise<LedgerSink> {
+/** A message at its final dot. */
+export interface TakenMessage {
+  id: string
+  /** The reverse-path of its envelope. */
+  mailFrom: string
+  /** The last forward-path of its envelope. */
+  rcptTo: string
+  /** As of `performance.now()`. */
+  at: number
+}
+
+interface SinkManners {
+  /** How long it takes to answer the final dot, ms; default: it answers at once. */
+  answerAfterMs?: number
+  /** True for what is not taken this time. */
+  isDeferred?(id: string): boolean
+  onTaken?(message: TakenMessage): void
+}
+
+export async function startLedgerSink(
+  host: string,
+  { answerAfterMs = 0, isDeferred = () => false, onTaken = () => {} }: SinkManners = {},
+): Promise<LedgerSink> {
   const taken = new Map<string, number>()
   const lately: number[] = []
   const sockets = new Set<Socket>()
   let open = 0
 
-  const take = (message: string): void => {
+  /** @returns the answer */
+  const take = (message: string, envelope: Pick<TakenMessage, 'mailFrom' | 'rcptTo'>): string => {
     const id = /^X-Campaign: (\S+)/m.exec(message)?.[1] ?? 'none'
+    if (isDeferred(id)) return '451 4.3.0 not now'
+    const at = performance.now()
     taken.set(id, (taken.get(id) ?? 0) + 1)
-    lately.push(performance.now())
+    lately.push(at)
     if (lately.length > 10_000) lately.splice(0, 5_000)
+    onTaken({ id, ...envelope, at })
+    return '250 2.0.0 taken'
   }
 
   const serve = (socket: Socket): void => {
     sockets.add(socket)
     let rest = Buffer.alloc(0)
     let inData = false
+    const envelope = { mailFrom: '', rcptTo: '' }
     const leaveData = (): void => {
       if (inData) open--
       inData = false
@@ -52,16 +80,21 @@ export async function startLedgerSink(host: string): Promise<LedgerSink> {
         const text = rest.toString('latin1', 0, end)
         rest = rest.subarray(end + (inData ? endOfData.length : 2))
         if (inData) {
-          take(text)
+          const answer = `${take(text, envelope)}\r\n`
           leaveData()
-          socket.write('250 2.0.0 taken\r\n')
+          if (answerAfterMs === 0) socket.write(answer)
+          else setTimeout(() => socket.write(answer), answerAfterMs)
         } else if (/^EHLO/i.test(text)) socket.write('250-sink.example\r\n250-PIPELINING\r\n250 8BITMIME\r\n')
         else if (/^DATA/i.test(text)) {
           inData = true
           open++
           socket.write('354 go ahead\r\n')
         } else if (/^QUIT/i.test(text)) socket.end('221 bye\r\n')
-        else socket.write('250 2.0.0 ok\r\n')
+        else {
+          envelope.mailFrom = /^MAIL FROM:<(.*?)>/i.exec(text)?.[1] ?? envelope.mailFrom
+          envelope.rcptTo = /^RCPT TO:<(.*?)>/i.exec(text)?.[1] ?? envelope.rcptTo
+          socket.write('250 2.0.0 ok\r\n')
+        }
       }
     })
   }

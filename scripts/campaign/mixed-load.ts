@@ -1,6 +1,12 @@
 import { createConnection } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ServerUnderTest } from './server-under-test.ts'
+
+/** Where clients send, with an API key. Asked for each connection and each request, so that it may name one node after the other. */
+export interface MailEntrance {
+  readonly submissionPort: number
+  readonly httpPort: number
+  readonly token: string
+}
 
 /** What clients were told, kept outside the server. */
 export interface Ledger {
@@ -17,18 +23,26 @@ export interface LoadSettings {
   httpClients: number
   /** bytes */
   size: number
+  /** What the ids of messages begin with; default: nothing. */
+  prefix?: string
+  /** How long a client waits after each message, ms; default: not at all. */
+  pauseMs?: number
   /** Called at the moment at which a client reads that its message was taken. */
   onAcknowledged?(id: string): void
 }
+
+/** How long a client waits for an answer over HTTP, ms: longer than a server that cannot write takes to say so. */
+const answerMs = 30_000
 
 /**
  * Clients that send messages with numbers of their own, over SMTP and HTTP, until stopped. Over HTTP a request without
  * an answer is repeated with its idempotency key, as a good client does.
  */
-export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings): { ledger: Ledger; stop(): Promise<void> } {
+export function startMixedLoad(server: MailEntrance, settings: LoadSettings): { ledger: Ledger; stop(): Promise<void> } {
   const ledger: Ledger = { acknowledged: new Set(), unknown: new Set(), refusals: new Map() }
   const filler = 'All work and no play makes a dull relay.\r\n'
   const body = filler.repeat(Math.ceil(settings.size / filler.length)).slice(0, settings.size)
+  const { prefix = '', pauseMs = 0 } = settings
   let isStopped = false
   let number = 0
 
@@ -55,7 +69,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
       await dialogue.ask('EHLO client.example\r\n')
       await dialogue.ask(`AUTH PLAIN ${Buffer.from(`\0any\0${server.token}`).toString('base64')}\r\n`)
       for (let i = 0; i < 20 && !isStopped; i++) {
-        const id = `s${number++}`
+        const id = `${prefix}s${number++}`
         await dialogue.ask('MAIL FROM:<app@sender.example>\r\n')
         const rcpt = await dialogue.ask(`RCPT TO:<${id}@rcpt${number % 5}.example>\r\n`)
         const data = rcpt.startsWith('250') ? await dialogue.ask('DATA\r\n') : rcpt
@@ -74,6 +88,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
           refused(answer.slice(0, 9))
           await pause(20)
         }
+        if (pauseMs > 0) await pause(pauseMs)
       }
       await dialogue.ask('QUIT\r\n')
     } finally {
@@ -83,7 +98,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
 
   async function httpClient(): Promise<void> {
     while (!isStopped) {
-      const id = `h${number++}`
+      const id = `${prefix}h${number++}`
       const request = {
         method: 'POST',
         headers: {
@@ -100,7 +115,8 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
         }),
       }
       for (let tries = 0; tries < 200 && !ledger.acknowledged.has(id); tries++) {
-        const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/emails`, request).catch(() => null)
+        const signal = AbortSignal.timeout(answerMs)
+        const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/emails`, { ...request, signal }).catch(() => null)
         if (response) await response.text().catch(() => {})
         else ledger.unknown.add(id)
         if (response?.status === 200) acknowledged(id)
@@ -110,6 +126,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
           await pause(50)
         }
       }
+      if (pauseMs > 0) await pause(pauseMs)
     }
   }
 

@@ -10,11 +10,13 @@ export interface LoggedEvent {
   email: string
 }
 
-interface Post {
+export interface Post {
   eventId: string
   /** True if it was answered with a 2xx. */
   taken: boolean
   body: string
+  /** As of `performance.now()`. */
+  at: number
 }
 
 /** An endpoint that keeps what it was told, in order. */
@@ -45,7 +47,7 @@ export async function startOrderReceiver(
     req.on('data', (text: string) => (body += text))
     req.on('end', () => {
       const taken = random() >= failing
-      receiver.posts.push({ eventId: String(req.headers['webhook-id']), taken, body })
+      receiver.posts.push({ eventId: String(req.headers['webhook-id']), taken, body, at: performance.now() })
       if (!taken) receiver.failures++
       setTimeout(() => res.writeHead(taken ? 200 : 503).end(), random() * slowMs)
     })

@@ -30,6 +30,8 @@ export class ServerUnderTest {
   token = ''
   /** How many files and sockets the server may have open; null: as many as this process. */
   openFiles: number | null = null
+  /** The file that is started. */
+  program = command
   #process: ChildProcess | undefined
   #ended: Promise<Ending> | undefined
   #said = ''
@@ -129,7 +131,7 @@ export class ServerUnderTest {
   async #startOnce(): Promise<number> {
     const since = performance.now()
     const limit = this.openFiles === null ? '' : `ulimit -n ${this.openFiles}; `
-    const words = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, command, 'serve']
+    const words = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, this.program, 'serve']
     this.#process = spawn('sh', words, { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#said = ''
     this.#process.stdout?.on('data', (text: Buffer) => (this.#said += text.toString()))

@@ -26,22 +26,14 @@ export function startPostgres({
 }: { parent?: string; settings?: Record<string, string> } = {}): PostgresServer {
   const directory = mkdtempSync(join(parent, 'sterna-postgres-'))
   const data = join(directory, 'data')
-  const isRoot = process.getuid?.() === 0
-  // The server refuses to run as root, and the socket's directory must belong to whoever runs it.
-  if (isRoot) execFileSync('chown', ['postgres', directory])
-  chmodSync(directory, 0o755)
-  const bin = binaries()
+  giveToOwner(directory)
   const asOwner = (program: string, ...words: string[]): void => {
-    const command = [join(bin, program), ...words]
-    const [file = '', ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', ...command] : command
+    const [file, rest] = ownersCommand(program, words)
     execFileSync(file, rest, { cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
   }
   const remove = (): void => rmSync(directory, { recursive: true, force: true })
   // Not the locale C: that text is compared byte by byte must not depend on how the database was made.
-  const all = { listen_addresses: "''", unix_socket_directories: `'${directory}'`, fsync: 'off', ...settings }
-  const options = Object.entries(all)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ')
+  const options = optionsIn(directory, settings)
   const start = (): void => asOwner('pg_ctl', '-D', data, '-l', join(directory, 'log'), '-o', options, '-w', 'start')
   try {
     asOwner(
@@ -67,7 +59,7 @@ export function startPostgres({
     remove()
     throw error
   }
-  const run = (script: string): Promise<string> => psql(join(bin, 'psql'), directory, script)
+  const run = (script: string): Promise<string> => psql(join(binaries(), 'psql'), directory, script)
   let databases = 0
   return {
     run,
@@ -83,6 +75,21 @@ export function startPostgres({
       remove()
     },
   }
+}
+
+/** What a server listens on, and how: the socket is in this directory. */
+export const optionsIn = (directory: string): string => `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`
+
+/** The server refuses to run as root, and the socket's directory must belong to whoever runs it. */
+export function giveToOwner(directory: string): void {
+  if (process.getuid?.() === 0) execFileSync('chown', ['postgres', directory])
+  chmodSync(directory, 0o755)
+}
+
+/** The file and the words that run a program of PostgreSQL as the owner of a server. */
+export function ownersCommand(program: string, words: string[]): [file: string, words: string[]] {
+  const command = join(binaries(), program)
+  return process.getuid?.() === 0 ? ['runuser', ['-u', 'postgres', '--', command, ...words]] : [command, words]
 }
 
 function binaries(): string {

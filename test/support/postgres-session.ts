@@ -65,6 +65,7 @@ export class PostgresSession {
 
   #ask(bytes: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
+      if (this.#socket.destroyed) return reject(new Error('PostgreSQL has closed the session'))
       this.#awaited.push({ resolve, reject })
       this.#socket.write(bytes)
     })

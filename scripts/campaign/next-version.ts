@@ -1,0 +1,64 @@
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ClusterStage } from './cluster-stage.ts'
+import { NotStarted, type ServerUnderTest } from './server-under-test.ts'
+import { newDatabase, serverOn } from './start-together.ts'
+
+const root = new URL('../../', import.meta.url).pathname
+const nextVersion = '99.0.0'
+/** Adds what the older version does not know. */
+const migration = 'alter table node add column of_next_version bigint;'
+
+let copies = 0
+
+/**
+ * A node of this version serves, and one of the next, with one more migration, starts beside it; both serve then. This version starts no more.
+ * @returns what was wrong
+ */
+export async function runNextVersion(stage: ClusterStage): Promise<string[]> {
+  const { url, database } = await newDatabase(stage)
+  const [older, newer] = [await serverOn(stage, url, 'older'), await serverOn(stage, url, 'newer')]
+  newer.program = join(copyAsNext(join(stage.directory, `next-version-${++copies}`)), 'bin/sterna.js')
+  const problems: string[] = []
+  try {
+    await older.start()
+    await newer.start()
+    const versions = await stage.cluster.rows<{ version: string }>('select version from node order by version', database)
+    if (versions.length !== 2 || versions.at(-1)?.version !== nextVersion) problems.push(`there are nodes of ${JSON.stringify(versions)}`)
+    for (const server of [older, newer]) problems.push(...(await faultOf(server)))
+    await older.end('SIGTERM')
+    problems.push(...(await refusalOf(older)))
+    problems.push(...(await faultOf(newer)))
+  } finally {
+    for (const server of [older, newer]) await server.end('SIGTERM')
+  }
+  return problems
+}
+
+function copyAsNext(directory: string): string {
+  mkdirSync(directory)
+  for (const name of ['bin', 'src', 'config'])
+    cpSync(join(root, name), join(directory, name), { recursive: true, preserveTimestamps: true })
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
+  const described = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as object
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ ...described, version: nextVersion }))
+  writeFileSync(join(directory, 'src/platform/store/migrations/9999-next-version.sql'), migration)
+  return directory
+}
+
+async function faultOf(server: ServerUnderTest): Promise<string[]> {
+  const response = await fetch(`http://127.0.0.1:${server.httpPort}/healthz`).catch(() => null)
+  if (response?.ok) return []
+  return [`beside another version, a node is not well: ${response ? await response.text() : server.logged.slice(-500)}`]
+}
+
+/** The older version must say what it found. */
+async function refusalOf(older: ServerUnderTest): Promise<string[]> {
+  try {
+    await older.start()
+    return ['the older version has started on a newer schema']
+  } catch (error) {
+    if (!(error instanceof NotStarted)) throw error
+    return error.ending.stderr.includes('has schema 9999') ? [] : [`the older version ended with ${error.ending.stderr}`]
+  }
+}

@@ -13,7 +13,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { allDone, faultsOfOutcome, faultsOfRows, repeatedMail, repeatedPosts, takenOver, type Repeated } from './campaign/cluster-checks.ts'
+import {
+  allDone,
+  faultsOfOutcome,
+  faultsOfRows,
+  otherWorkDone,
+  repeatedMail,
+  repeatedPosts,
+  takenOver,
+  type Repeated,
+} from './campaign/cluster-checks.ts'
 import { clusterFaults, type Span } from './campaign/cluster-faults.ts'
 import { startClusterStage } from './campaign/cluster-stage.ts'
 import { seededRandom } from './campaign/seeded-random.ts'
@@ -58,10 +67,14 @@ async function runRound(round: number): Promise<void> {
   const node = nodes[random() < 0.5 ? 0 : 1]
   await pause(1_000 + random() * 1_000)
   const begun = performance.now()
+  const others = otherWorkDone(stage)
   const { repeats, since, buriedMs, problems: found } = await fault.run(stage, node, random)
   if (repeats) inDoubt.push(repeats)
   const over = since === null ? null : await takenOver(stage, since)
   if (over && over.ms > takeOverMs + over.lateMs) found.push(`mail went on only after ${seconds(over.ms)} s`)
+  const othersMs = (await others) - (since ?? begun)
+  if (since !== null && othersMs > takeOverMs + stage.lateness.during({ from: since, to: since + othersMs }))
+    found.push(`webhooks and returned mail went on only after ${seconds(othersMs)} s`)
   found.push(...(await faultsOfRows(stage)))
   const [mail, posts] = [repeatedMail(stage, inDoubt), repeatedPosts(stage, inDoubt)]
   const took = [seconds(performance.now() - begun), buriedMs === null ? '' : seconds(buriedMs)]

@@ -85,6 +85,23 @@ export async function takenOver(stage: ClusterStage, since: number): Promise<{ w
   return { waiting: came.length, ms, lateMs: lateness.during({ from: since, to: since + ms }) }
 }
 
+/**
+ * When all other work that there is now will be done: events to be posted, and returned mail to be settled. As of `performance.now()`;
+ * Infinity if it is not within two minutes.
+ */
+export async function otherWorkDone({ cluster }: ClusterStage): Promise<number> {
+  const [last] = await cluster.rows<{ seq: number; returned: string }>(
+    "select (select max(seq) from event) as seq, coalesce((select max(id) from returned_mail), '') as returned",
+  )
+  const left = `select (select count(*) from cursor where name = 'webhook' and position < ${last?.seq})
+      + (select count(*) from webhook_delivery d join event e on e.id = d.event_id where d.state in ('pending', 'attempting') and e.seq <= ${last?.seq})
+      + (select count(*) from returned_mail where state = 'received' and id <= '${last?.returned}') as n`
+  for (const end = performance.now() + 120_000; performance.now() < end; await pause(100)) {
+    if ((await cluster.rows<{ n: number }>(left))[0]?.n === 0) return performance.now()
+  }
+  return Infinity
+}
+
 /** Waits until all is done that was begun. @returns what was not, within five minutes */
 export async function allDone(stage: ClusterStage): Promise<string[]> {
   const [lost] = await whenNone(() => lostMail(stage))

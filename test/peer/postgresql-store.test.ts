@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { recordEvent } from '../../src/mail/event/event-log.ts'
+import { LogReader } from '../../src/mail/event/log-reader.ts'
 import { systemClock } from '../../src/platform/clock.ts'
+import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { Secret } from '../../src/platform/config/setting-types.ts'
+import { Health } from '../../src/platform/health.ts'
+import { silentLog } from '../../src/platform/log.ts'
 import { closedStore } from '../../src/platform/store/closed-store.ts'
 import { ConflictError, UniqueError, type Database, type Statement } from '../../src/platform/store/database.ts'
 import { BuriedError } from '../../src/platform/store/nodes.ts'
@@ -12,9 +18,13 @@ import { LostConnection } from '../../src/platform/store/postgresql/postgres-err
 import { prepareDatabase } from '../../src/platform/store/postgresql/postgres-schema.ts'
 import { postgresPlace } from '../../src/platform/store/postgresql/postgres-url.ts'
 import { newestSchema } from '../../src/platform/store/schema-steps.ts'
+import { openKeyFile } from '../../src/senders/account/key-file.ts'
+import { openSecrets } from '../../src/senders/account/open-secrets.ts'
+import { cases } from '../support/cases.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { PostgresSession } from '../support/postgres-session.ts'
+import { spawnServer, untilReady } from '../support/spawned-server.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { startTwoNodes } from '../support/two-nodes.ts'
@@ -120,6 +130,84 @@ test('the log of events has no gap and is in the order of commits, whoever appen
   isWriting = false
   await following
   expect({ missed, seen }).toEqual({ missed: [], seen: 2 * 50 * 3 })
+})
+
+test('followers at two nodes see all that eight writers append, in one order and each once', async () => {
+  const url = await postgres.newUrl()
+  const nodes = await Promise.all(['first', 'second'].map((name) => openNode(url, name)))
+  const eventsOfEach = 3 * cases(500)
+  const append = async ({ db }: LogNode): Promise<void> => {
+    for (let left = eventsOfEach; left > 0; left -= 3) {
+      await db.write(Array.from({ length: 3 }, () => recordEvent(subject, 'email.delivered', {}, Date.now())))
+    }
+  }
+  await Promise.all([...nodes, ...nodes, ...nodes, ...nodes].map(append))
+  const log = (await nodes[0]?.db.read<{ id: string }>('select id from event order by seq'))?.map(({ id }) => id)
+  expect(log).toHaveLength(8 * eventsOfEach)
+  for (const { seen } of nodes) await expect.poll(() => seen.length).toBe(8 * eventsOfEach)
+  for (const { seen } of nodes) expect(seen).toEqual(log)
+})
+
+interface LogNode {
+  db: Database
+  /** The ids of the events that it was told of, in order. */
+  seen: string[]
+}
+
+/** A node that follows the log with a cursor of its own. */
+async function openNode(url: string, name: string): Promise<LogNode> {
+  const store = await openStore({ place: placeOf(url), clock: systemClock, onFatal: (error) => expect.unreachable(error.message) })
+  const { db } = store
+  onTestFinished(() => db.close())
+  const nodes = await store.join({ version: 'test', log: silentLog, onBuried: (error) => expect.unreachable(error.message) })
+  onTestFinished(() => nodes.leave())
+  const seen: string[] = []
+  const reader = new LogReader(
+    { db, log: silentLog },
+    {
+      cursor: name,
+      fault: 'the log could not be followed',
+      maxEvents: 100,
+      async take(step) {
+        const events = await db.read<{ id: string }>('select id from event where seq > :from and seq <= :to order by seq', { ...step })
+        return { statements: [], written: () => void seen.push(...events.map(({ id }) => id)) }
+      },
+    },
+  )
+  await reader.start()
+  onTestFinished(() => reader.stop())
+  return { db, seen }
+}
+
+test('of three servers that start at once on an empty database, all serve, and one makes the first account', async () => {
+  const url = await postgres.newUrl()
+  const directories = [testDirectory(), testDirectory(), testDirectory()]
+  const keyFile = join(testDirectory(), 'secret.key')
+  openKeyFile(keyFile)
+  for (const directory of directories) copyFileSync(keyFile, join(directory, 'secret.key'))
+  const settings = { STORE_URL: url, HOSTNAME: 'relay.example' }
+  const servers = await Promise.all(directories.map((directory) => spawnServer(directory, settings)))
+  await Promise.all(servers.map(untilReady))
+  expect(servers.filter(({ stdout }) => stdout().includes('There is an account "default"'))).toHaveLength(1)
+  const names = await postgres.run(
+    `\\c ${databaseOf(url)}\nselect name from domain union all select name from account where id <> 'acc_00000000000000000000000000'`,
+  )
+  expect(names.trim().split('\n').toSorted()).toEqual(['default', 'relay.example'])
+})
+
+test('of nodes that start at once with different key files, one says which the database has', async () => {
+  const url = await postgres.newUrl()
+  const starting = Array.from({ length: 3 }, async () => {
+    const dataDir = testDirectory()
+    return openSecrets(
+      await open(url),
+      new Health({ clock: systemClock, log: silentLog }),
+      loadConfig({ env: { STERNA_DATA_DIR: dataDir } }),
+    )
+  })
+  const ended = await Promise.allSettled(starting)
+  const refused = ended.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+  expect(refused).toEqual(Array(2).fill(expect.stringContaining('is not the one that this database was created with')))
 })
 
 test('a node whose row is gone writes nothing more, and ends', async () => {

@@ -77,8 +77,11 @@ export function startPostgres({
   }
 }
 
-/** What a server listens on, and how: the socket is in this directory. */
-export const optionsIn = (directory: string): string => `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`
+/** What a server is started with: its socket is in this directory. */
+export const optionsIn = (directory: string, settings: Record<string, string> = {}): string =>
+  Object.entries({ listen_addresses: "''", unix_socket_directories: `'${directory}'`, fsync: 'off', ...settings })
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
 
 /** The server refuses to run as root, and the socket's directory must belong to whoever runs it. */
 export function giveToOwner(directory: string): void {

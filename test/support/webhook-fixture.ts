@@ -5,6 +5,7 @@ import { newId } from '../../src/platform/id.ts'
 import { openWebhooks, type WebhookSettings } from '../../src/notify/webhook/open-webhooks.ts'
 import type { DeliveryRow } from '../../src/notify/webhook/delivery-history.ts'
 import type { WebhookFields } from '../../src/notify/webhook/webhook-object.ts'
+import type { Nodes } from '../../src/platform/store/nodes.ts'
 import { joining, testCore } from './test-core.ts'
 import { testReprieve } from './test-reprieve.ts'
 
@@ -24,11 +25,10 @@ const settings: WebhookSettings = {
 export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: number) {
   const core = await testCore({ now })
   const { db, clock } = core
+  let nodes: Nodes
   const open = async () => {
-    const webhooks = await openWebhooks(
-      { ...core, nodes: await core.join(joining), reprieve: testReprieve(db, clock) },
-      { ...settings, ...own },
-    )
+    nodes = await core.join(joining)
+    const webhooks = await openWebhooks({ ...core, nodes, reprieve: testReprieve(db, clock) }, { ...settings, ...own })
     onTestFinished(() => webhooks.stop(0))
     return webhooks
   }
@@ -60,6 +60,10 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
     db,
     clock,
     webhooks,
+    /** Of the last process. */
+    get nodes() {
+      return nodes
+    },
     restart: open,
     write,
     add: (url: string, fields: Partial<WebhookFields> = {}, of = scope) =>

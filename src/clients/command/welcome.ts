@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { SternaError } from '../../platform/errors.ts'
 import { isFullName } from '../../platform/smtp/domain-name.ts'
 import type { CommandServices } from './command-services.ts'
 import type { CommandOutput } from './command.ts'
@@ -84,10 +85,17 @@ const nameFirst = (start: string | null): string =>
   # Restart with this machine's name in the DNS.
   STERNA_HOSTNAME=mail.YOUR-DOMAIN ${start}`
 
-/** Creates a first account with a sandbox key if there is no account yet. */
-async function firstKey({ accounts, apiKeys }: CommandServices): Promise<string | null> {
+/** Creates a first account with a sandbox key if there is no account yet. Of several nodes that start at once, one does. */
+async function firstKey({ accounts, apiKeys, changes }: CommandServices): Promise<string | null> {
   if (accounts.list().length > 0) return null
-  const account = await accounts.create('default', ownPlan)
+  const account = await accounts.create('default', ownPlan).catch((error: unknown) => {
+    if (error instanceof SternaError && error.code === 'account_exists') return null
+    throw error
+  })
+  if (account === null) {
+    await changes.caughtUp()
+    return null
+  }
   const { token } = await apiKeys.create({
     accountId: account.id,
     name: 'first start',

@@ -26,7 +26,7 @@ import { webhookRequest } from './webhook-request.ts'
 import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
-  nodes: Pick<Nodes, 'self' | 'freeBuried' | 'duty'>
+  nodes: Pick<Nodes, 'self' | 'deadline' | 'freeBuried' | 'duty'>
   list: WebhookList
   poster: WebhookPoster
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
@@ -42,6 +42,8 @@ export interface RunnerSettings {
 }
 
 const disableAfterExhausted = 10
+/** How often a node that cannot say that it lives looks whether it can again, ms. */
+const lookMs = 100
 
 /**
  * Posts events to webhooks.
@@ -162,6 +164,8 @@ export class WebhookRunner {
         await this.#claims.settle([cancelClaimed(delivery.id, this.#claims.owner)])
         return false
       }
+      // What a stop interrupts here was not posted, and is put back.
+      if (this.#services.nodes.deadline.isPast && !(await this.#isOursAgain())) return false
       const sentAt = this.#services.clock.now()
       const result = await this.#post(webhook, delivery, sentAt)
       // We aborted it ourselves. The attempt does not count, and is made again after the next start.
@@ -172,6 +176,13 @@ export class WebhookRunner {
       log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed because of an internal error')
       return false
     }
+  }
+
+  /** Other nodes may take over what this one has claimed. Waits until it can say again that it lives, if it does not end; false if it stops. */
+  async #isOursAgain(): Promise<boolean> {
+    const { nodes, clock } = this.#services
+    while (nodes.deadline.isPast && !this.#brokenOff) await new Promise<void>((resolve) => clock.at(clock.now() + lookMs, resolve))
+    return !this.#brokenOff
   }
 
   async #post(webhook: Webhook, delivery: ClaimedDelivery, at: number): Promise<PostResult> {

@@ -25,9 +25,13 @@ export async function openSecrets(db: Database, health: Health, config: Config):
   const secrets = openKeyFile(path)
   const { opened, shut } = await tryToOpen(db, secrets)
   if (shut > 0 && opened === 0) throw foreign(config)
-  if (shut > 0) health.report('sealed_secrets', { opened, shut })
-  else await db.write([noteFingerprint(fingerprintOf(secrets))])
-  return secrets
+  if (shut > 0) {
+    health.report('sealed_secrets', { opened, shut })
+    return secrets
+  }
+  const [noted] = await db.write([noteFingerprint(fingerprintOf(secrets))])
+  // Of nodes that start at once on a new database, the first says which key it has.
+  return noted?.changes === 1 ? secrets : openSecrets(db, health, config)
 }
 
 function knownSecrets(fingerprint: string, config: Config): Secrets {

@@ -30,8 +30,9 @@ export async function knownFingerprint(db: Pick<Database, 'read'>): Promise<stri
   return row?.fingerprint ?? null
 }
 
+/** Changes nothing if somebody else has noted one. */
 export const noteFingerprint = (fingerprint: string): Statement => ({
-  sql: 'insert into secret_key (fingerprint) values (:fingerprint)',
+  sql: 'insert into secret_key (fingerprint) values (:fingerprint) on conflict do nothing',
   params: { fingerprint },
 })
 

@@ -102,7 +102,13 @@ export class SendingDomains extends DomainMemory {
   async keepSystemDomain(): Promise<void> {
     const wanted = newSystemDomain(this.#services.settings.hostname, this.#services.clock.now())
     for (const { id, name } of this.list(systemAccountId)) if (name !== wanted?.name) await this.remove(id)
-    if (wanted && !this.systemDomain()) await this.#insert(wanted, {})
+    if (wanted && !this.systemDomain()) await this.#insert(wanted, {}).catch((error: unknown) => this.#hasOther(error))
+  }
+
+  /** Another node that starts has just inserted the domain. @throws what it is given if that is not why an insert failed */
+  async #hasOther(error: unknown): Promise<void> {
+    if (!(error instanceof SternaError) || error.code !== 'domain_exists') throw error
+    await this.#services.changes.caughtUp()
   }
 
   async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {

@@ -262,6 +262,42 @@ test('what another process attempts is left to it while it is there; once it has
   expect((await deliveries(webhook.id)).map(({ attempts }) => attempts)).toEqual([1, 1])
 })
 
+test('a node whose claims may be another’s posts nothing, until it can say again that it lives', async () => {
+  const fixture = await webhookFixture()
+  const { clock, nodes, webhooks, add, write } = fixture
+  const receiver = await startReceiver(status(200))
+  const webhook = await add(receiver.url)
+  await webhooks.start()
+  nodes.deadline.set(0)
+  const id = await write('email.delivered')
+  await stateIs(fixture, webhook.id, { state: 'attempting' })
+  // Gets there after whatever was posted before it.
+  await webhooks.sendSample(webhook, 'email.delivered')
+  expect(receiver.posts).toHaveLength(1)
+  nodes.deadline.set(60_000)
+  clock.advance(100)
+  await stateIs(fixture, webhook.id, { state: 'success', attempts: 1 })
+  expect(receiver.posts.map(({ headers }) => headers['webhook-id'] === id)).toEqual([false, true])
+})
+
+test('a stop puts back what a node could not post because it might be another’s', async () => {
+  const fixture = await webhookFixture()
+  const { nodes, webhooks, add, write } = fixture
+  const receiver = await startReceiver(status(200))
+  const webhook = await add(receiver.url)
+  await webhooks.start()
+  nodes.deadline.set(0)
+  await write('email.delivered')
+  await stateIs(fixture, webhook.id, { state: 'attempting' })
+  const stopped = webhooks.stop(0)
+  await eventually(() => {
+    fixture.clock.advance(100)
+    return expect(fixture.deliveries(webhook.id)).resolves.toMatchObject([{ state: 'pending', attempts: 0, owner: null }])
+  })
+  await stopped
+  expect(receiver.posts).toEqual([])
+})
+
 test('a stop lets attempts in hand finish', async () => {
   const fixture = await webhookFixture()
   const { webhooks, add, write } = fixture

@@ -125,6 +125,10 @@ async function withoutServer({ command, input }: ParsedCommand, config: Config):
     }
     case 'upgrade':
       return (await import('../clients/command/upgrade-command.ts')).upgradeDatabase(input, config, { version: version(), tell })
+    case 'store copy':
+      return (await import('../clients/command/run-store-copy.ts')).runStoreCopy(input, config, { clock: systemClock, tell })
+    case 'store reopen':
+      return (await import('../clients/command/run-store-copy.ts')).reopenStore(config, systemClock)
     case 'compact':
       return (await import('../clients/command/compact-database.ts')).compactDatabase(config, tell)
     default:

@@ -16,7 +16,7 @@ import type { CommandInput, CommandOutput } from './command.ts'
  */
 export async function backUpAlone(input: CommandInput, config: Config, log: Log): Promise<CommandOutput> {
   const clock = systemClock
-  const { db, files } = await openStore({ place: config, clock, olderSchema: 'keep' })
+  const { db, files } = await openStore({ place: config, clock, olderSchema: 'keep', opensCopied: true })
   try {
     const services = { config, clock, log, files, db: { read: readOlder(db) } }
     const backups = new Backups({ ...services, health: new Health({ clock, log }), metrics: new MetricsPage({ clock, log }).metrics })

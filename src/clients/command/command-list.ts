@@ -17,6 +17,7 @@ import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
 import { rotateCommands } from './rotate-command.ts'
 import { sendTestCommands } from './send-test-command.ts'
+import { storeCommands } from './store-commands.ts'
 import { suppressionCommands } from './suppression-commands.ts'
 import { templateCommands } from './template-commands.ts'
 import { trackingCommands } from './tracking-commands.ts'
@@ -35,6 +36,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
       ...configCommands,
       ...logCommands,
       ...backupCommands,
+      ...storeCommands,
       ...upgradeCommands,
       ...rotateCommands,
     ],

@@ -3,6 +3,7 @@ import type { Secret } from '../config/setting-types.ts'
 import { askedClock, type AskedClockSettings } from './asked-clock.ts'
 import { ChangeLog } from './change-log.ts'
 import { aloneWithChanges } from './changes.ts'
+import { requireNotCopied } from './copied-mark.ts'
 import { LeasedNodes } from './leased-nodes.ts'
 import type { Joining, Nodes } from './nodes.ts'
 import { onlyNode } from './only-node.ts'
@@ -23,15 +24,29 @@ type OpenOptions = Omit<DatabaseOptions, 'directory'> & {
   clock: Clock
   /** Called at the start and once a second, if the store has another clock: how far that of this machine is ahead of it, ms. */
   onMachineClock?: (aheadMs: number) => void
+  /** Whether data is opened that `sterna store copy` has copied elsewhere; default: it is refused. */
+  opensCopied?: boolean
 }
 
 /**
  * Opens the store of a place, creates it if there is none, and upgrades its schema. `db.close` closes all of it. After `onFatal`
  * the process must end; the next start finds everything that was acknowledged.
  * @throws SternaError `configuration` if another process holds the directory, the database is gone or cannot be reached, a newer version
- *   wrote it, or an older one did and `olderSchema` refuses that
+ *   wrote it, an older one did and `olderSchema` refuses that, or the data was copied elsewhere
  */
-export async function openStore({ clock, place, onMachineClock, ...options }: OpenOptions): Promise<Store> {
+export async function openStore({ opensCopied = false, ...options }: OpenOptions): Promise<Store> {
+  const store = await openEither(options)
+  if (opensCopied) return store
+  try {
+    await requireNotCopied(store.db)
+    return store
+  } catch (error) {
+    await store.db.close()
+    throw error
+  }
+}
+
+async function openEither({ clock, place, onMachineClock, ...options }: Omit<OpenOptions, 'opensCopied'>): Promise<Store> {
   const { dataDir: directory, store } = place
   if (store.url === null) {
     const opened = await openDatabase({ directory, ...options })
@@ -63,6 +78,11 @@ async function servedStore(opened: ServedDatabase, settings: AskedClockSettings)
   const db = { ...opened, close }
   const join = async (joining: Joining): Promise<Nodes> => {
     const nodes = await LeasedNodes.join({ db, clock, heard: (table) => opened.tellOfInserts(table) }, joining)
+    // A copy may have been under way, which this has waited for.
+    await requireNotCopied(db).catch(async (error: unknown) => {
+      await nodes.leave()
+      throw error
+    })
     changes.join(nodes.self, joining.log)
     return nodes
   }

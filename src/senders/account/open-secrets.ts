@@ -34,7 +34,12 @@ export async function openSecrets(db: Database, health: Health, config: Config):
   return noted?.changes === 1 ? secrets : openSecrets(db, health, config)
 }
 
-function knownSecrets(fingerprint: string, config: Config): Secrets {
+/** @throws SternaError `configuration` if the key file is missing, or does not have the key with this fingerprint */
+export const requireKeyFile = (fingerprint: string, config: KeyPlace): void => void knownSecrets(fingerprint, config)
+
+type KeyPlace = Pick<Config, 'dataDir' | 'secretKeyFile'>
+
+function knownSecrets(fingerprint: string, config: KeyPlace): Secrets {
   const path = config.secretKeyFile
   const isRight = (): boolean => existsSync(path) && hasKey(readKeyFile(path), fingerprint)
   // A restore was interrupted between the database and its key.
@@ -45,12 +50,12 @@ function knownSecrets(fingerprint: string, config: Config): Secrets {
   return secrets
 }
 
-const missing = (config: Config): SternaError => refusal(`The secret key file ${config.secretKeyFile} is missing.`, config)
+const missing = (config: KeyPlace): SternaError => refusal(`The secret key file ${config.secretKeyFile} is missing.`, config)
 
-const foreign = (config: Config): SternaError =>
+const foreign = (config: KeyPlace): SternaError =>
   refusal(`The secret key file ${config.secretKeyFile} is not the one that this database was created with.`, config)
 
-const refusal = (what: string, { dataDir, secretKeyFile }: Config): SternaError =>
+const refusal = (what: string, { dataDir, secretKeyFile }: KeyPlace): SternaError =>
   new SternaError(
     'configuration',
     `${what} Without that key Sterna cannot sign mail or webhooks, and it did not create a new one. Put the file back at ` +

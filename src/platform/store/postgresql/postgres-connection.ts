@@ -1,4 +1,4 @@
-import pg, { type Client } from 'pg'
+import pg, { type Client, type Submittable } from 'pg'
 import { sharedBytes } from '../../shared-memory.ts'
 import type { Row, Value } from '../database.ts'
 import { LostConnection, isLost } from './postgres-errors.ts'
@@ -47,8 +47,11 @@ export class PostgresConnection {
     client.on('end', () => this.#end(new Error('the connection was closed')))
   }
 
-  /** @param isPatient true if its statements may take as long as they like */
-  static async open(place: PostgresPlace, { isPatient = false } = {}): Promise<PostgresConnection> {
+  /**
+   * @param isPatient true if its statements may take as long as they like
+   * @param copies true if it is for `submit`, and statements need not be sent before the earlier ones are answered
+   */
+  static async open(place: PostgresPlace, { isPatient = false, copies = false } = {}): Promise<PostgresConnection> {
     const { host, port, user, password, database, ssl } = place
     const client = new pg.Client({
       host,
@@ -61,7 +64,7 @@ export class PostgresConnection {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       connectionTimeoutMillis: connectMs,
-      pipeline: true,
+      pipeline: !copies,
       types: { getTypeParser: readerOf },
     })
     const connection = new PostgresConnection(client)
@@ -108,6 +111,11 @@ export class PostgresConnection {
     } finally {
       this.#answered()
     }
+  }
+
+  /** Hands over to what speaks with the server itself. */
+  submit(query: Submittable): void {
+    this.#client.query(query)
   }
 
   async close(): Promise<void> {

@@ -85,16 +85,33 @@ async function migrate(connection: PostgresConnection, { olderSchema, onUpgrade 
     const found = await schemaOf(connection)
     requireKnown(found, newest)
     if (found > 0 && found < newest) onUpgrade({ from: found, to: newest, backup: null, size: await sizeOf(connection) })
-    for (const { version, sql } of migrations()) if (version > found) await connection.execute(postgresSchema(sql))
-    if (found === 0) await connection.execute(ownTables)
-    await connection.run('delete from schema_version')
-    await connection.run(`insert into schema_version (version) values (${newest})`)
+    await makeSchema(connection, found)
     await connection.run('commit')
   } catch (error) {
     await connection.run('rollback').catch(() => {})
     throw error
   }
 }
+
+/**
+ * Makes what is missing of the schema, inside a transaction; `schema_version` is there.
+ * @param found the schema that there is; 0: none
+ */
+async function makeSchema(connection: PostgresConnection, found: number): Promise<void> {
+  for (const { version, sql } of migrations()) if (version > found) await connection.execute(postgresSchema(sql))
+  if (found === 0) await connection.execute(ownTables)
+  await connection.run('delete from schema_version')
+  await connection.run(`insert into schema_version (version) values (${newestSchema()})`)
+}
+
+/** Makes the schema of an empty database, inside a transaction. */
+export async function makeFirstSchema(connection: PostgresConnection): Promise<void> {
+  await prepareTables(connection)
+  await makeSchema(connection, 0)
+}
+
+/** The tables of this engine alone. */
+export const engineTables: ReadonlySet<string> = new Set(['schema_version', 'event_order'])
 
 /** Content is compressed by nobody: encrypted, or made of pictures, it does not become smaller. */
 const ownTables = `

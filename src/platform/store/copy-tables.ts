@@ -96,9 +96,8 @@ class SummedRows implements AsyncIterable<RowPiece> {
       yield piece
       if (performance.now() - toldAt < tellMs) continue
       toldAt = performance.now()
-      this.#tell(`${this.#shape.table}: ${this.#count} rows so far`)
+      this.#tell(`${this.#shape.table}: ${this.#count} rows`)
     }
-    if (this.#count > 0) this.#tell(`${this.#shape.table}: ${this.#count} ${this.#count === 1 ? 'row' : 'rows'}`)
   }
 
   get sum(): TableSum {

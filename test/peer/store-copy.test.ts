@@ -39,7 +39,11 @@ function copy(dataDir: string, options: Record<string, string>, { key = join(dat
 }
 
 async function open(dataDir: string, url: string | null): Promise<Database> {
-  const { db } = await openStore({ place: placeOf(dataDir, url), clock: systemClock, onFatal: (error) => expect.unreachable(error.message) })
+  const { db } = await openStore({
+    place: placeOf(dataDir, url),
+    clock: systemClock,
+    onFatal: (error) => expect.unreachable(error.message),
+  })
   onTestFinished(() => db.close().catch(() => {}))
   return db
 }
@@ -62,7 +66,10 @@ const count = async (db: Database, table: string): Promise<number> =>
   Number((await db.read<Row>(`select count(*) as count from ${table}`))[0]?.['count'])
 
 /** A relay that is stopped on one engine and started on the other. */
-async function movableRelay(settings: Record<string, string>, zone: object): Promise<{ relay: TestRelay; moveTo(url: string | null): void }> {
+async function movableRelay(
+  settings: Record<string, string>,
+  zone: object,
+): Promise<{ relay: TestRelay; moveTo(url: string | null): void }> {
   let url: string | null = null
   const relay = await startTestRelay(settings, zone as never, {
     open: (options) => openStore({ ...options, place: placeOf(options.place.dataDir, url) }),
@@ -132,7 +139,9 @@ test('a relay goes on with the other engine where it stopped, and back: nothing 
 test('what a node has left in hand is free after a copy, in either direction', async () => {
   const dataDir = await filledDirectory()
   const file = openWriter(dataDir)
-  file.exec("insert into node (name, started_at) values ('node_dead', 0); insert into upload (message_id, owner) values ('em_1', 'node_dead')")
+  file.exec(
+    "insert into node (name, started_at) values ('node_dead', 0); insert into upload (message_id, owner) values ('em_1', 'node_dead')",
+  )
   file.close()
   const url = await postgres.newUrl()
   expect((await copy(dataDir, { to: url })).exitCode).toBe(0)
@@ -261,7 +270,10 @@ test('a copy that is broken off leaves both sides as they were', async () => {
   const url = await postgres.newUrl()
   const source = sqliteSource(dataDir)
   const target = await postgresTarget(url)
-  const crashing: CopySource = { ...source, rows: (shape) => brokenOff(source.rows(shape), () => shape.table === 'cursor' && postgres.crash()) }
+  const crashing: CopySource = {
+    ...source,
+    rows: (shape) => brokenOff(source.rows(shape), () => shape.table === 'cursor' && postgres.crash()),
+  }
   await expect(attempt(crashing, target)).rejects.toThrow(/PostgreSQL|connection/i)
   await Promise.all([source.close(), target.close()])
   postgres.start()

@@ -1,12 +1,13 @@
 import { Previews } from '../../src/api/resource/previews.ts'
 import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/clients/command/command-line.ts'
+import { liftMark } from '../../src/clients/command/run-store-copy.ts'
 import { emailStatuses } from '../../src/mail/message/email-status.ts'
 import { Retention } from '../../src/mail/message/retention.ts'
 import { noteMoved } from '../../src/mail-out/queue/last-place.ts'
 import { postponeUnread } from '../../src/mail-out/queue/queue-store.ts'
 import { retryReturnedMail } from '../../src/mail-back/feedback/settle-returned-mail.ts'
-import { holdRestored, noteCopied } from '../../src/mail-out/queue/restored-hold.ts'
+import { holdRestored } from '../../src/mail-out/queue/restored-hold.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import { ChangeLog } from '../../src/platform/store/change-log.ts'
 import { ConflictError } from '../../src/platform/store/database.ts'
@@ -335,7 +336,8 @@ async function findRestored(relay: TestRelay): Promise<void> {
   for (const verb of ['release', 'cancel']) {
     const later = new Date(relay.clock.now() + hour).toISOString()
     const waiting = await relay.send(`restored-${verb}@rcpt.example`, { scheduled_at: later })
-    await noteCopied(services)
+    await services.db.write([{ sql: "insert into store_copy (target, copied_at) values ('a database elsewhere', 0)" }])
+    await liftMark(services)
     await holdRestored(services)
     await command(relay, 'queue', verb, '--restored', ...(verb === 'cancel' ? ['--yes'] : []))
     const state = verb === 'cancel' ? 'canceled' : 'scheduled'

@@ -16,9 +16,9 @@ const fragment = /(?:[=<>(,+]|\b(?:like|limit|in|select|and|or|when|then|else))\
 
 /** Every literal of the source that is SQL or a fragment with a parameter; the SQL of the engines' own files is left out. */
 export function sqlLiterals(directory: string): SqlLiteral[] {
-  // The dashboard has no SQL, but sentences that begin with `Select`. What PostgreSQL runs for itself is tried on it alone.
+  // The dashboard has no SQL, but sentences that begin with `Select`. What an engine runs for itself is tried on it alone.
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.ts') && !file.startsWith('clients/dashboard') && !file.startsWith('platform/store/postgresql'),
+    (file) => file.endsWith('.ts') && !file.startsWith('clients/dashboard') && !/^platform\/store\/(?:postgresql|sqlite)\//.test(file),
   )
   return files.toSorted().flatMap((file) => {
     const program: unknown = parseAst(readFileSync(join(directory, file), 'utf8'), { lang: 'ts', astType: 'ts' })

@@ -3,10 +3,11 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { copiedMark } from '../../platform/store/copied-mark.ts'
+import { copiedMark, type CopiedMark } from '../../platform/store/copied-mark.ts'
 import { copyStore, type CopyDirection } from '../../platform/store/copy-store.ts'
 import { isEqual, type CopiedTable } from '../../platform/store/copy-tables.ts'
 import { openStore } from '../../platform/store/open-store.ts'
+import type { Store } from '../../platform/store/store.ts'
 import { requireKeyFile } from '../../senders/account/open-secrets.ts'
 import { table, textOption, usageFault, type CommandInput, type CommandOutput } from './command.ts'
 import { ofSettings } from './store-commands.ts'
@@ -91,12 +92,9 @@ const nulReplaced = (values: number): string =>
  * @throws SternaError `invalid_state` if there is none, and as `openStore`
  */
 export async function reopenStore(config: Pick<Config, 'dataDir' | 'store'>, clock: Clock): Promise<CommandOutput> {
-  const { db } = await openStore({ place: config, clock, olderSchema: 'refuse', opensCopied: true })
+  const store = await openStore({ place: config, clock, olderSchema: 'refuse', opensCopied: true })
   try {
-    const mark = await copiedMark(db)
-    if (mark === null) throw new SternaError('invalid_state', 'This data was not copied elsewhere. A server may start on it.')
-    await noteCopied({ db, clock })
-    await db.write([{ sql: 'delete from store_copy' }])
+    const mark = await liftMark(store)
     const copied_at = isoTime(mark.copied_at)
     return {
       stdout: '',
@@ -106,6 +104,15 @@ export async function reopenStore(config: Pick<Config, 'dataDir' | 'store'>, clo
         'queued here is held: see sterna queue release --help.\n',
     }
   } finally {
-    await db.close()
+    await store.db.close()
   }
+}
+
+/** Whoever opens the data next holds the mail that is queued in it: it may have been sent from the copy. */
+export async function liftMark({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<CopiedMark> {
+  const mark = await copiedMark(db)
+  if (mark === null) throw new SternaError('invalid_state', 'This data was not copied elsewhere. A server may start on it.')
+  await noteCopied({ db, clock })
+  await db.write([{ sql: 'delete from store_copy' }])
+  return mark
 }

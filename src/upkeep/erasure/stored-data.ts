@@ -139,7 +139,11 @@ export const storedTables: Record<string, StoredTable> = {
   change_log: { about: 'what nodes tell each other to read anew, by its id', kept: 'until all have read it', none: 'seq kind id' },
   change_order: { about: 'how many changes nodes have told each other', kept: 'for ever', none: 'last' },
   copied: { about: 'which copies the database comes from', kept: 'until their held mail is released', none: 'copied_at is_held by_files' },
-  store_copy: { about: 'where the database was copied to, to another engine', kept: 'until `sterna store reopen`', none: 'target copied_at' },
+  store_copy: {
+    about: 'where the database was copied to, to another engine',
+    kept: 'until `sterna store reopen`',
+    none: 'target copied_at',
+  },
   last_place: {
     about: 'files and machine of the last start',
     kept: 'for ever',

@@ -163,6 +163,8 @@ const elsewhere = [
   'health',
   'doctor',
   'restore',
+  'store copy',
+  'store reopen',
   'compact',
   'upgrade',
   'queue show',
@@ -276,6 +278,7 @@ describe('what destroys something', () => {
   test('is this', () => {
     expect(asking).toEqual([
       'apply',
+      'store reopen',
       'account delete',
       'key revoke',
       'user remove',

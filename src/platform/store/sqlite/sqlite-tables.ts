@@ -39,7 +39,10 @@ export async function* rowsOf(
 ): AsyncGenerator<RowPiece> {
   const { table, columns, key } = shape
   const order = key.map((name) => `"${name}"`).join(', ')
-  const read = connection.prepare(`select ${columnNames(shape)} from ${table} order by ${order}`).raw().safeIntegers()
+  const read = connection
+    .prepare(`select ${columnNames(shape)} from ${table} order by ${order}`)
+    .raw()
+    .safeIntegers()
   const encoder = new RowEncoder(columns)
   let count = 0
   for (const row of read.iterate() as IterableIterator<ExactValue[]>) {

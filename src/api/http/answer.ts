@@ -12,12 +12,12 @@ export interface AnswerServices extends Pick<BaseServices, 'clock' | 'log' | 'me
   trustedProxies: readonly string[]
 }
 
-type Handler = (ctx: ApiContext, next: () => Promise<unknown>) => Promise<void>
+type Handler = (ctx: ApiContext) => Promise<void>
 
-/** The outermost handler: gives each request its id, and turns whatever is thrown further in into JSON. */
-export function answer(services: AnswerServices): Handler {
+/** Gives each request its id, has it handled, and turns whatever the handler throws into JSON. */
+export function answer(handle: Handler, isStopping: () => boolean, services: AnswerServices): Handler {
   const clientAddress = clientAddressRule(services.trustedProxies)
-  return async (ctx, next) => {
+  return async (ctx) => {
     const startedAt = services.clock.now()
     const requestId = newId('req', startedAt)
     const state: Partial<ApiState> = ctx.state
@@ -26,10 +26,12 @@ export function answer(services: AnswerServices): Handler {
     ctx.set('X-Request-Id', requestId)
     ctx.set('X-Api-Version', '1')
     try {
-      await next()
+      await handle(ctx)
     } catch (error) {
       answerProblem(ctx, error, services)
     }
+    // Otherwise the connection would be kept for another request, and the server would wait for it to end.
+    if (isStopping()) ctx.set('Connection', 'close')
     // If the client has left, nobody was answered.
     if (!ctx.res.destroyed) countAnswer(ctx, services.metrics)
     // The query string is left out, because it may contain people's addresses.

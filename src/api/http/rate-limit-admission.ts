@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
@@ -58,7 +59,7 @@ function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionService
   const { accountId, actor } = ctx.state.caller
   const isUser = actor.type === 'user'
   const verdict = isUser ? rateLimit.takeUser(actor.id ?? accountId) : rateLimit.take(accountId)
-  for (const [name, value] of fieldsOf(verdict)) ctx.res.setHeader(name, value)
+  tell(ctx.res, verdict)
   if (verdict.accepted) return
   metrics.rateLimits[isUser ? 'user_requests' : 'account_requests'].add()
   const { limit, resetSeconds } = verdict
@@ -67,10 +68,10 @@ function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionService
 }
 
 /** The three fields that many clients know (draft-ietf-httpapi-ratelimit-headers-06), and the two structured ones of later drafts. */
-const fieldsOf = ({ plan, limit, remaining, resetSeconds }: RateVerdict): [string, string][] => [
-  ['RateLimit-Limit', String(limit)],
-  ['RateLimit-Remaining', String(remaining)],
-  ['RateLimit-Reset', String(resetSeconds)],
-  ['RateLimit-Policy', `"${plan}";q=${limit};w=${minuteMs / 1000}`],
-  ['RateLimit', `"${plan}";r=${remaining};t=${resetSeconds}`],
-]
+function tell(res: ServerResponse, { plan, limit, remaining, resetSeconds }: RateVerdict): void {
+  res.setHeader('RateLimit-Limit', String(limit))
+  res.setHeader('RateLimit-Remaining', String(remaining))
+  res.setHeader('RateLimit-Reset', String(resetSeconds))
+  res.setHeader('RateLimit-Policy', `"${plan}";q=${limit};w=${minuteMs / 1000}`)
+  res.setHeader('RateLimit', `"${plan}";r=${remaining};t=${resetSeconds}`)
+}

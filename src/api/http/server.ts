@@ -188,35 +188,32 @@ function application(services: HttpServerServices, connections: HttpConnections,
       services.log.debug({ error }, 'a client left before it got its response')
     else services.log.error({ error }, 'a response could not be sent')
   })
-  app.use(async (ctx, next) => {
-    await next()
-    // Otherwise the connection would be kept for another request, and the server would wait for it to end.
-    if (isStopping()) ctx.set('Connection', 'close')
-  })
-  app.use(answer(services))
-  app.use(async (ctx) => {
+  const handle = async (ctx: ApiContext): Promise<void> => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
     if (privatePaths.test(ctx.path)) ctx.set('Cache-Control', 'no-store')
     const compatApi = compatApiFor(ctx.path, compatApis)
     if (compatApi) ctx.state.refusalForm = compatApi.refusalForm
     if (hasSeveralHosts(ctx.req)) throw new SternaError('invalid_host', 'The request has more than one Host field. Send one.')
-    if (httpsOnly?.answer(ctx as ApiContext)) return
+    if (httpsOnly?.answer(ctx)) return
     const holder = compatApi
-      ? () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), ctx.state, services)
+      ? () => authenticateKey(compatApi.tokenOf(ctx), ctx.state, services)
       : needsKey(ctx)
         ? () => authenticate(ctx.req.headers.authorization, ctx.state, services)
         : null
-    const admitted = holder && admit(ctx as ApiContext, services, holder)
+    const admitted = holder && admit(ctx, services, holder)
     if (admitted) await admitted
     if (ctx.state.caller) connections.vouch(ctx, ctx.state.caller.accountId)
     const route = routes.find(ctx.method, ctx.path)
     if (route) {
       ctx.params = route.params
-      return route.handler(ctx as ApiContext)
+      return route.handler(ctx)
     }
-    if (!(await dashboard?.answer(ctx as ApiContext, httpsOnly?.isInForce))) refuseRoute(ctx as ApiContext, routes)
-  })
+    if (!(await dashboard?.answer(ctx, httpsOnly?.isInForce))) refuseRoute(ctx, routes)
+  }
+  // A single one: for each, Koa makes closures and promises in every request.
+  const answerRequest = answer(handle, isStopping, services)
+  app.use((ctx) => answerRequest(ctx as ApiContext))
   return app
 }
 

@@ -67,9 +67,9 @@ function visit(shape: Shape, value: unknown, at: { path: string; search: Search 
     if (shape.entries) for (const [name, entry] of Object.entries(value)) visit(shape.entries, entry, inside(name))
     return
   }
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     const known = shape.members.get(name)
-    if (known) visit(known, member, inside(name))
+    if (known) visit(known, (value as Record<string, unknown>)[name], inside(name))
     else if (known === undefined && at.search.left-- > 0) compare(name, shape.members, { value, inside, search: at.search })
   }
 }

@@ -36,12 +36,11 @@ export interface Completed {
 
 type Completion = Completed | { ok: false; fault: string }
 
-/** RFC 5322 3.6 and RFC 2045 allow these fields once. Given two, mail clients disagree about which one counts. */
+/** RFC 5322 3.6 and RFC 2045 allow these fields once, each with a bit of its own. Given two, mail clients disagree about which one counts. */
 const single = new Map(
-  ['From', 'Sender', 'Reply-To', 'To', 'Cc', 'Subject', 'Date', 'Message-ID', 'Content-Type', 'Content-Transfer-Encoding'].map((name) => [
-    name.toLowerCase(),
-    name,
-  ]),
+  ['From', 'Sender', 'Reply-To', 'To', 'Cc', 'Subject', 'Date', 'Message-ID', 'Content-Type', 'Content-Transfer-Encoding'].map(
+    (name, place) => [name.toLowerCase(), { name, bit: 1 << place }],
+  ),
 )
 const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames])
 
@@ -193,12 +192,12 @@ function keptFields(fields: readonly HeaderField[], read: ReadMailboxes): (Heade
 
 /** The name of the first field that may be there only once, but is there before. */
 function firstRepeated(fields: readonly HeaderField[]): string | undefined {
-  const seen = new Set<string>()
+  let seen = 0
   for (const { key } of fields) {
-    const name = single.get(key)
-    if (name === undefined) continue
-    if (seen.has(key)) return name
-    seen.add(key)
+    const field = single.get(key)
+    if (field === undefined) continue
+    if ((seen & field.bit) !== 0) return field.name
+    seen |= field.bit
   }
   return undefined
 }

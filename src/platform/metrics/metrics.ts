@@ -38,7 +38,8 @@ class Histogram {
   observe(value: number): void {
     let bucket = 0
     while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++
-    const [place, sum] = [this.#place + bucket, this.#place + this.#bounds.length + 1]
+    const place = this.#place + bucket
+    const sum = this.#place + this.#bounds.length + 1
     this.#numbers[place] = (this.#numbers[place] as number) + 1
     this.#numbers[sum] = (this.#numbers[sum] as number) + value
   }

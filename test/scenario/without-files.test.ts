@@ -30,7 +30,9 @@ test('without files of its own a relay delivers, and refuses what needs them wit
   const { stdout } = await run('doctor')
   expect(stdout).toContain('data_directory')
   expect(stdout).not.toMatch(/^\w+ +database:/m)
-  expect(await services.metricsPage.text('test')).not.toMatch(/^sterna_database_bytes \d/m)
+  expect(await services.metricsPage.text('test')).not.toMatch(
+    /^sterna_(?:store_(?:database|wal)|disk)_|^sterna_scrape_part_up\{part="disk"/m,
+  )
   await relay.restart()
   expect((await relay.recipients(id))['bob@rcpt.example']?.status).toBe('delivered')
 })

@@ -21,6 +21,11 @@ export const diskFigures = (
   },
 })
 
+/** Where the database is on a server there are none: they are left out, not 0. */
+export function leaveOutDisk({ databaseBytes, walBytes, diskFree, diskSize, partUp }: Metrics): void {
+  for (const gauge of [databaseBytes, walBytes, diskFree, diskSize, partUp.disk]) gauge.set(Number.NaN)
+}
+
 /** It is missing for a moment while it is created again. */
 async function sizeOf(file: string): Promise<number> {
   try {

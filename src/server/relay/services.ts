@@ -20,7 +20,7 @@ import { webhookFigures } from '../../notify/webhook/webhook-figures.ts'
 import { ClockWatch } from '../../platform/clock-watch.ts'
 import { networkRule } from '../../platform/ip-address.ts'
 import { watchProcess } from '../../platform/metrics/process-figures.ts'
-import { diskFigures } from '../../platform/store/disk-figures.ts'
+import { diskFigures, leaveOutDisk } from '../../platform/store/disk-figures.ts'
 import { analyticsReader } from '../../readers/analytics/rollup.ts'
 import { HitRecorder } from '../../readers/engagement/hit-recorder.ts'
 import { judgeHits } from '../../readers/tracking/judge-hits.ts'
@@ -123,6 +123,7 @@ function addFigures(services: Core & { queue: QueueRunner }, stops: Stop[]): voi
   const { files, metrics, metricsPage } = services
   const watched = watchProcess(metrics)
   stops.push(() => watched.stop())
+  if (files === null) leaveOutDisk(metrics)
   const ofDisk = files === null ? [] : [diskFigures(files, metrics)]
   const ofMail = [healthFigures(services), queueFigures(services), webhookFigures(services), returnedMailFigures(services)]
   metricsPage.add(...ofMail, ...ofDisk, watched.figures)

@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock } from '../clock.ts'
-import { newId } from '../id.ts'
+import { idSequence } from '../id.ts'
 import { ConflictError, unlessConflict, type Database, type Statement } from './database.ts'
 import { LeaseDeadline } from './lease-deadline.ts'
 import { freeDuties, LeasedDuty } from './leased-duty.ts'
@@ -19,6 +19,9 @@ interface Holder {
   name: string
   holder: string | null
 }
+
+/** Where another clock makes the other ids, these must not come between them. */
+const nodeId = idSequence()
 
 /** How often a node says that it lives, ms. */
 const beatMs = 1_000
@@ -57,7 +60,7 @@ export class LeasedNodes implements Nodes {
   static async join(services: LeasedServices, joining: Joining): Promise<LeasedNodes> {
     const { db, clock } = services
     const now = clock.now()
-    const nodes = new LeasedNodes(newId('node', now), services, joining)
+    const nodes = new LeasedNodes(nodeId('node', now), services, joining)
     const beganAt = clock.steady()
     await db.write([insertNode({ name: nodes.self, now, version: joining.version })], { as: nodes.self })
     nodes.#extend(beganAt)

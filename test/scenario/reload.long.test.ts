@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
+import { storeSettings } from '../support/postgres-databases.ts'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
 import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
@@ -69,7 +70,9 @@ test('SIGHUP loads what may change, says what needs a restart, and a faulty file
 test('the log level of a running server changes at once, and a load of the configuration changes it only if the setting did', async () => {
   const directory = testDirectory()
   const file = join(directory, 'sterna.yml')
-  const write = (text: string): void => writeFileSync(file, `data_dir: ${directory}\ndns.servers: 127.0.0.1:1\n${text}`)
+  const { STORE_URL } = await storeSettings(directory)
+  const store = STORE_URL ? `store.url: ${STORE_URL}\n` : ''
+  const write = (text: string): void => writeFileSync(file, `data_dir: ${directory}\ndns.servers: 127.0.0.1:1\n${store}${text}`)
   write('log.level: warn\n')
   const server = await spawnServer(directory, {}, { options: ['--config', file] })
   const level = async (...argv: string[]): Promise<string> => {

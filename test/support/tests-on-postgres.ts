@@ -19,6 +19,39 @@ export const aboutFiles: { file: string; tests?: string[]; why: string }[] = [
     tests: ["following the log uses the account's index, however much others send"],
     why: 'a plan of SQLite',
   },
+  { file: 'test/readers/search/list-plans.long.test.ts', why: 'the plans of SQLite' },
+  { file: 'test/scenario/damaged-pages.long.test.ts', why: 'damaged pages of a file' },
+  {
+    file: 'test/scenario/data-directory.long.test.ts',
+    tests: [
+      'mail is refused for a while, and /healthz says so, while what is written would have no place on the disk',
+      '/healthz is not ok while nothing can be written, and ok again by itself',
+    ],
+    why: 'the file of the database is moved away, or locked',
+  },
+  {
+    file: 'test/scenario/metrics.long.test.ts',
+    tests: ['the file of the database and the room on its disk are measured'],
+    why: 'the size of a file',
+  },
+  { file: 'test/scenario/locked-database.long.test.ts', why: 'another process locks the file' },
+  { file: 'test/scenario/restored-queue.long.test.ts', why: 'a file that was restored or copied' },
+  { file: 'test/scenario/upgrade.long.test.ts', why: 'files of earlier schemas, and their backups' },
+  { file: 'test/scenario/own-parts.long.test.ts', why: 'uses all parts of a server, its backup among them' },
+  { file: 'test/server/built.long.test.ts', why: 'uses all parts of a server, its backup among them' },
+  { file: 'test/scenario/key-rotation.long.test.ts', why: 'erases an address, and restores a backup' },
+  { file: 'test/scenario/erasure.long.test.ts', why: 'erasing overwrites bytes of the file, and is refused on a server' },
+  {
+    file: 'test/scenario/said-unknown.long.test.ts',
+    tests: ['whoever removes the suppression begins anew, and erasing forgets the first'],
+    why: 'erases an address',
+  },
+  {
+    file: 'test/scenario/commands.long.test.ts',
+    tests: ['an export has all of an account, and nothing of another one or secret'],
+    why: 'exports an erasure',
+  },
+  { file: 'test/scenario/permission-matrix.long.test.ts', tests: ['and none of it was changed'], why: 'reads an erasure' },
 ]
 
 const root = join(import.meta.dirname, '../..')

@@ -71,7 +71,9 @@ async function start({
     ...more,
   })
   const hits = () =>
-    store.read('select type, link, ip_address, user_agent, bot, bot_reason, event_id is not null as told from hit order by id')
+    store.read(
+      'select type, link, ip_address, user_agent, bot, bot_reason, case when event_id is null then 0 else 1 end as told from hit order by id',
+    )
   const recipient = async () => (await store.read('select open_count, opened_at, click_count from recipient'))[0]
   const events = async () =>
     (await store.read<{ type: string; data: string }>('select type, data from event order by seq')).map(({ type, data }) => ({

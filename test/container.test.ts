@@ -20,8 +20,12 @@ interface Service {
   networks?: Record<string, { ipv4_address: string }>
 }
 
-const servicesIn = (file: string): Record<string, Service> =>
-  (parse(read(file).replaceAll(/\$\{STERNA_HOSTNAME[^}]*\}/g, 'mail.example.com')) as { services: Record<string, Service> }).services
+const servicesIn = (file: string): Record<string, Service> => {
+  const text = read(file)
+    .replaceAll(/\$\{STERNA_HOSTNAME[^}]*\}/g, 'mail.example.com')
+    .replaceAll(/\$\{DATABASE_PASSWORD[^}]*\}/g, 'secret')
+  return (parse(text, { merge: true }) as { services: Record<string, Service> }).services
+}
 
 const portsOf = (addresses: readonly HostPort[]): number[] => addresses.map(({ port }) => port)
 
@@ -50,6 +54,45 @@ describe.each(['compose.yaml', 'compose.caddy.yaml'])('%s', (file) => {
     for (const service of Object.values(services)) {
       expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
     }
+  })
+})
+
+describe('compose.scaled.yaml', () => {
+  const { haproxy, postgres, ...nodes } = servicesIn('compose.scaled.yaml')
+  const configs = Object.values(nodes).map(({ environment: { STERNA_TLS_CERT: _cert, STERNA_TLS_KEY: _key, ...env } }) =>
+    loadConfig({ env }),
+  )
+  const addresses = Object.values(nodes).map(({ networks }) => networks?.['web']?.ipv4_address)
+  const listens = Array.from(read('deploy/haproxy.cfg').matchAll(/^listen .*\n((?: .*\n?)+)/gm), ([, lines = '']) => ({
+    port: Number(/bind \S+:(\d+)/.exec(lines)?.[1]),
+    servers: Array.from(lines.matchAll(/server (\S+) (\S+)/g), ([, , address]) => address),
+  }))
+
+  test('has two nodes that share the database and the key, and nothing else on disk', () => {
+    expect(configs).toHaveLength(2)
+    expect(new Set(configs.map(({ dataDir }) => dataDir)).size).toBe(2)
+    const shared = configs.map(({ store, secretKeyFile, hostname, baseUrl }) => [store.url?.reveal(), secretKeyFile, hostname, baseUrl])
+    expect(shared[0]).toEqual(shared[1])
+    expect(shared[0]?.[0]).toContain('@postgres/sterna')
+    expect(postgres?.environment['POSTGRES_USER']).toBe('sterna')
+  })
+
+  test('publishes every port of the nodes at HAProxy, which hands it on to both and alone is believed', () => {
+    const [config] = configs
+    const { submission, returnPath, http } = config as NonNullable<typeof config>
+    const listening = [submission.listen, submission.tlsListen, returnPath.listen, http.listen, http.tlsListen].flatMap(portsOf).toSorted()
+    expect(haproxy?.ports.map((port) => Number(port.split(':')[1])).toSorted()).toEqual(listening)
+    expect(listens.map(({ port }) => port).toSorted()).toEqual(listening)
+    for (const { port, servers } of listens) expect(servers).toEqual(addresses.map((address) => `${address}:${port}`))
+    for (const { environment, ports } of Object.values(nodes)) {
+      expect(ports).toBeUndefined()
+      expect(environment['STERNA_TRUSTED_PROXIES']).toBe(`${haproxy?.networks?.['web']?.ipv4_address}/32`)
+    }
+  })
+
+  test('gives no right of root to anybody', () => {
+    for (const service of [haproxy, postgres, ...Object.values(nodes)])
+      expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
   })
 })
 

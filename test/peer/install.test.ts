@@ -12,10 +12,16 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const run = (program: string, words: string[], env: Record<string, string> = {}): string =>
   execFileSync(program, words, { cwd: directory, encoding: 'utf8', env: { PATH: process.env['PATH'], ...env }, stdio: 'pipe' })
 
-test.each(['compose.yaml', 'compose.caddy.yaml'])('Compose takes %s, and asks for the name of the host', (file) => {
+test.each(['compose.yaml', 'compose.caddy.yaml', 'compose.scaled.yaml'])('Compose takes %s, and asks for the name of the host', (file) => {
   const words = ['--file', join(root, file), 'config']
-  expect(run('docker-compose', words, { STERNA_HOSTNAME: 'mail.example.com' })).toContain('STERNA_HOSTNAME: mail.example.com\n')
+  expect(run('docker-compose', words, { STERNA_HOSTNAME: 'mail.example.com', DATABASE_PASSWORD: 'secret' })).toContain(
+    'STERNA_HOSTNAME: mail.example.com\n',
+  )
   expect(() => run('docker-compose', words)).toThrow('Put STERNA_HOSTNAME=mail.example.com into the file .env')
+})
+
+test('HAProxy takes the configuration of compose.scaled.yaml', () => {
+  expect(run('/var/cache/sterna-peers/haproxy/usr/sbin/haproxy', ['-c', '-f', join(root, 'deploy/haproxy.cfg')])).toContain('valid')
 })
 
 test('systemd takes the unit, and rates it well', () => {

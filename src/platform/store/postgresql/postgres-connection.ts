@@ -93,7 +93,11 @@ export class PostgresConnection {
     this.#asked()
     try {
       const name = number !== undefined && number < maxPrepared ? { name: `s${number}` } : {}
-      const { rows, fields, rowCount, command } = await this.#client.query({ text, values, ...name })
+      const { rows, fields, rowCount, command } = await this.#client.query({
+        text,
+        values: values.some(hasNul) ? values.map(withoutNul) : values,
+        ...name,
+      })
       return { rows: fields.length > 0 ? (rows as Row[]) : null, changes: rowCount ?? 0, command }
     } catch (error) {
       if (isLost(error)) this.destroy(error as Error)
@@ -145,6 +149,11 @@ export class PostgresConnection {
     else if (!this.#lost) this.#silence?.refresh()
   }
 }
+
+const hasNul = (value: Value): boolean => typeof value === 'string' && value.includes('\0')
+
+/** The server refuses text with NUL, which a client's words or another host's reply may have: neither is worth an error, or its outcome. */
+const withoutNul = (value: Value): Value => (typeof value === 'string' ? value.replaceAll('\0', '\u{fffd}') : value)
 
 const oids = { bytea: 17, bigint: 20, smallint: 21, integer: 23, real: 700, double: 701, numeric: 1700 }
 const numbers = new Set([oids.bigint, oids.smallint, oids.integer, oids.real, oids.double, oids.numeric])

@@ -50,10 +50,14 @@ export async function searchPosition(db: Pick<Database, 'slowRead'>): Promise<{ 
 /** How many events the table may lag behind and still be useful. There are more only after an update, until the table is filled. */
 export const maxBehind = 300_000
 
-/** The ids of the messages whose terms are not in the table yet: those of such events after the cursor. */
+/**
+ * The ids of the messages whose terms are not in the table yet: those of such events after the cursor. That there are events up to the newest
+ * only is said for PostgreSQL, which takes a range with two ends for a small one, and one with a single end for a third of the table.
+ */
 export const messagesBehind = (type: 'email.queued' | 'email.delivered'): string =>
   `select e.message_id from event e
     where e.seq > (select coalesce(max(position), 0) from cursor where name = '${searchCursor}')
+      and e.seq <= (select max(seq) from event)
       and e.account_id = :accountId and e.sandbox = :sandbox and e.type = '${type}'`
 
 /** Begins a new part after all messages whose terms are in the table. */

@@ -72,7 +72,7 @@ test('every search for emails uses these indexes', async () => {
     }
   })
   expect(paths).toEqual([
-    'e: INTEGER PRIMARY KEY (rowid>?)',
+    'e: INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
     'event: its end',
     'message: message_account (account_id=? AND sandbox=? AND id=?)',
     'message: message_account (account_id=? AND sandbox=? AND id>? AND id<?)',
@@ -118,7 +118,7 @@ test('every search for events uses an index', async () => {
     }
   })
   expect(paths).toEqual([
-    'e: INTEGER PRIMARY KEY (rowid>?)',
+    'e: INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
     'event: event_feed (account_id=? AND sandbox=? AND seq>? AND seq<?)',
     'event: event_message (message_id=? AND rowid>? AND rowid<?)',
     'event: its end',

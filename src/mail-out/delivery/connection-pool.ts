@@ -5,7 +5,7 @@ import { hostKey, type RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 export interface PoolLimits {
-  /** Connections per address; fewer as the total runs out. */
+  /** Connections per address, which may change; fewer as the total runs out. */
   maxConnectionsPerHost: number
   /** To all hosts together. */
   maxConnections: number
@@ -227,7 +227,8 @@ export class ConnectionPool {
   }
 
   #takeBack(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): void {
-    const isGood = connection?.isUsable === true && connection.transactions < slots.messagesPerConnection && !this.#stopped
+    const isWorn = connection !== null && connection.transactions >= slots.messagesPerConnection
+    const isGood = connection?.isUsable === true && !isWorn && slots.used <= this.#limits.maxConnectionsPerHost && !this.#stopped
     if (connection && isGood) {
       const idle = { connection, policy, until: performance.now() + slots.idleMs }
       slots.idle.push(idle)

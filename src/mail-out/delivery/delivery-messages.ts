@@ -15,6 +15,7 @@ export interface DeliverySettings {
   port: number
   /** Relays all mail instead of the MX hosts. */
   smarthost: Smarthost | null
+  /** Of all nodes together. */
   maxConnectionsPerHost: number
   /** To all hosts, per thread; default: no limit. */
   maxConnections?: number
@@ -38,6 +39,8 @@ export interface DeliverySettings {
   sharedCells?: SharedArrayBuffer
   /** Of a `LeaseDeadline`; default: one that never comes. */
   leaseCells?: SharedArrayBuffer
+  /** Of `LimitParts`; default: those of one node. */
+  partCells?: SharedArrayBuffer
 }
 
 /** Messages from the main thread to a delivery thread. They travel in arrays, one per turn of the event loop. */

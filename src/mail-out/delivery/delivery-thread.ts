@@ -4,6 +4,7 @@ import { dnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { metricsOf } from '../../platform/metrics/metrics.ts'
 import { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
+import { LimitParts } from '../../platform/store/limit-parts.ts'
 import { noteShared } from '../../platform/shared-memory.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -107,6 +108,7 @@ async function stop(graceMs: number): Promise<void> {
 
 function deliverServices(): DeliverServices {
   const health = new HostHealth(Math.random)
+  const parts = new LimitParts(settings.partCells)
   const {
     hostname,
     allowPrivateAddresses,
@@ -140,7 +142,9 @@ function deliverServices(): DeliverServices {
     },
     tlsTroubles: new TlsTroubles(),
     pool: new ConnectionPool({
-      maxConnectionsPerHost,
+      get maxConnectionsPerHost() {
+        return parts.of(maxConnectionsPerHost)
+      },
       maxConnections,
       messagesPerConnection,
       messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),

@@ -1,4 +1,4 @@
-/** Attempts in hand per endpoint: initially and after a failure, and at most while it succeeds. */
+/** Attempts in hand per endpoint, of all nodes together: initially and after a failure, and at most while it succeeds. */
 const firstLimit = 5
 const maxLimit = 50
 /** How many deliveries may always wait in memory for an earlier one of their email, for each attempt that may be in hand. */
@@ -14,7 +14,7 @@ const maxTotalLimit = 2_000
 /** An endpoint with something to do or in hand. */
 export interface Endpoint {
   readonly id: string
-  /** Attempts that it may have in hand. */
+  /** Attempts that it may have in hand at all nodes, as far as this one knows. */
   limit: number
   inFlight: number
   /** Claimed deliveries that take no place yet, because an earlier one of the same email is in hand. */
@@ -25,6 +25,11 @@ export interface Endpoint {
   wanting: boolean
 }
 
+interface SchedulerLimits {
+  maxConnections?: number | undefined
+  partOf?(limit: number): number
+}
+
 /**
  * Divides connections among endpoints, so that hanging ones take none from the others. Each has its own places, and gets more while it
  * succeeds. Once half of all places are taken, an endpoint gets only one. When all are taken, endpoints queue for one turn each.
@@ -32,6 +37,7 @@ export interface Endpoint {
 export class EndpointScheduler {
   readonly #run: (endpoint: Endpoint) => void
   readonly #totalLimit: number
+  readonly #partOf: (limit: number) => number
   readonly #endpoints = new Map<string, Endpoint>()
   /** Endpoints that wait for a place, in order of arrival. */
   readonly #line = new Set<Endpoint>()
@@ -40,10 +46,11 @@ export class EndpointScheduler {
 
   /**
    * `run` must `reserve` at once, claim, call `claimed`, and call `ended` or `passedOn` at the end of every attempt. `maxConnections` is
-   * never exceeded.
+   * never exceeded; `partOf` says what this node may have of the limit of one endpoint.
    */
-  constructor(run: (endpoint: Endpoint) => void, maxConnections = Infinity) {
+  constructor(run: (endpoint: Endpoint) => void, { maxConnections = Infinity, partOf = (limit) => limit }: SchedulerLimits = {}) {
     this.#run = run
+    this.#partOf = partOf
     this.#totalLimit = Math.min(maxConnections, maxTotalLimit)
   }
 
@@ -113,7 +120,7 @@ export class EndpointScheduler {
   }
 
   #places(endpoint: Endpoint): number {
-    const own = this.#inFlight >= this.#totalLimit / 2 ? 1 : endpoint.limit
+    const own = this.#inFlight >= this.#totalLimit / 2 ? 1 : this.#partOf(endpoint.limit)
     const free = Math.min(own - endpoint.inFlight, this.#totalLimit - this.#inFlight)
     const maxWaiting = Math.max(waitingPerAttempt * own, sharedWaiting - this.#waiting)
     return Math.max(0, Math.min(free, maxWaiting - endpoint.waiting))

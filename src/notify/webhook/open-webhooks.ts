@@ -18,7 +18,7 @@ import { WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
 interface WebhookServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log' | 'metrics'> {
-  nodes: Pick<Nodes, 'self' | 'deadline' | 'freeBuried' | 'duty'>
+  nodes: Pick<Nodes, 'self' | 'deadline' | 'parts' | 'freeBuried' | 'duty'>
   resolver: Resolver
   secrets: Pick<Secrets, 'seal' | 'open'>
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>

@@ -26,7 +26,7 @@ import { webhookRequest } from './webhook-request.ts'
 import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
-  nodes: Pick<Nodes, 'self' | 'deadline' | 'freeBuried' | 'duty'>
+  nodes: Pick<Nodes, 'self' | 'deadline' | 'parts' | 'freeBuried' | 'duty'>
   list: WebhookList
   poster: WebhookPoster
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
@@ -86,7 +86,7 @@ export class WebhookRunner {
     services.reprieve.onOutage((missedMs, now) => this.#claims.track(services.db.write([postponeDisabling(missedMs, now)])))
     this.#turns = new EndpointScheduler(
       (endpoint) => this.#running && this.#claims.track(this.#takeTurn(endpoint)),
-      settings.maxConnections,
+      { maxConnections: settings.maxConnections, partOf: (limit) => services.nodes.parts.of(limit) },
     )
   }
 

@@ -3,6 +3,7 @@ import { idSequence } from '../id.ts'
 import { ConflictError, unlessConflict, type Database, type Statement } from './database.ts'
 import { LeaseDeadline } from './lease-deadline.ts'
 import { freeDuties, LeasedDuty } from './leased-duty.ts'
+import { LimitParts } from './limit-parts.ts'
 import { BuriedError, type BeginDuty, type EndDuty, type Joining, type LeftInHand, type Nodes } from './nodes.ts'
 import { insertNode } from './only-node.ts'
 import { Silence, silentMs, type Beat } from './silence.ts'
@@ -22,6 +23,7 @@ interface Holder {
 
 /** Where another clock makes the other ids, these must not come between them. */
 const nodeId = idSequence()
+const everyBeat: Statement = { sql: 'select name, beat from node order by name' }
 
 /** How often a node says that it lives, ms. */
 const beatMs = 1_000
@@ -35,6 +37,7 @@ const beatMs = 1_000
 export class LeasedNodes implements Nodes {
   readonly self: string
   readonly deadline: LeaseDeadline
+  readonly parts = new LimitParts()
   readonly #services: LeasedServices
   readonly #joining: Joining
   readonly #left: LeftInHand[] = []
@@ -62,7 +65,8 @@ export class LeasedNodes implements Nodes {
     const now = clock.now()
     const nodes = new LeasedNodes(nodeId('node', now), services, joining)
     const beganAt = clock.steady()
-    await db.write([insertNode({ name: nodes.self, now, version: joining.version })], { as: nodes.self })
+    const joined = await db.write([insertNode({ name: nodes.self, now, version: joining.version }), everyBeat], { as: nodes.self })
+    nodes.#setLive((joined[1]?.rows ?? []).map(({ name }) => String(name)))
     nodes.#extend(beganAt)
     nodes.#beatLater(beganAt)
     return nodes
@@ -120,7 +124,7 @@ export class LeasedNodes implements Nodes {
     try {
       const [, beats, holders, newest] = await db.write([
         { sql: 'update node set beat = beat + 1 where name = :name', params: { name: this.self }, expect: 1 },
-        { sql: 'select name, beat from node order by name' },
+        everyBeat,
         { sql: 'select name, holder from duty order by name' },
         { sql: 'select coalesce(max(seq), 0) as seq from event' },
       ])
@@ -151,6 +155,11 @@ export class LeasedNodes implements Nodes {
     for (const [name, duty] of this.#duties) duty.look(holders.find((row) => row.name === name)?.holder)
   }
 
+  #setLive(live: readonly string[]): void {
+    this.#live = live
+    this.parts.set(live.length)
+  }
+
   async #look(beats: Beat[], beganAt: number): Promise<void> {
     const others = beats.filter(({ name }) => name !== this.self)
     const dead = this.#silence.look(others, { beganAt, endedAt: this.#services.clock.steady() })
@@ -158,7 +167,7 @@ export class LeasedNodes implements Nodes {
     if (this.#isWatching) for (const each of dead) if (await this.#bury(each)) buried.add(each.name)
     const live = beats.map(({ name }) => name).filter((name) => !buried.has(name))
     const hasGone = this.#live.some((name) => !live.includes(name)) || buried.size > 0
-    this.#live = live
+    this.#setLive(live)
     if (hasGone) for (const { onFreed } of this.#left) onFreed?.()
   }
 

@@ -1,6 +1,7 @@
 import type { Log } from '../log.ts'
 import type { Statement } from './database.ts'
 import type { LeaseDeadline } from './lease-deadline.ts'
+import type { LimitParts } from './limit-parts.ts'
 
 /** The processes that work on one database. One alone is the simple case, so nobody asks how many there are. */
 export interface Nodes {
@@ -8,6 +9,8 @@ export interface Nodes {
   readonly self: string
   /** When what this node has in hand may be another's. Delivery looks at it before it acts. */
   readonly deadline: LeaseDeadline
+  /** What this node may do of that which all may do only so much of at a time. */
+  readonly parts: LimitParts
   /** The names of those that are not known to have ended, this one among them. */
   live(): readonly string[]
   /** Registers what a node may leave in hand. */

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Database, Statement } from './database.ts'
 import { LeaseDeadline } from './lease-deadline.ts'
+import { LimitParts } from './limit-parts.ts'
 import type { Joining, Nodes } from './nodes.ts'
 
 /**
@@ -21,6 +22,7 @@ export async function onlyNode(
 export const aloneAs = (self: string): Nodes => ({
   self,
   deadline: new LeaseDeadline(),
+  parts: new LimitParts(),
   live: () => [self],
   freeBuried() {},
   async watch() {},

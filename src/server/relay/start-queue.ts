@@ -33,6 +33,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
       maxNameServerSockets: shares.nameServers,
       newCells: () => metricsPage.newCells(),
       leaseCells: nodes.deadline.cells,
+      partCells: nodes.parts.cells,
       ...deliveryOptions(config),
     },
     log,

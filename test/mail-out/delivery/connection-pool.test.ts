@@ -149,10 +149,13 @@ describe('connections', () => {
     const host = { name: 'mx', address: '192.0.2.1', port: 25 }
 
     /** A pool of connections that only have names, and which of them it closed. */
-    function namedConnections(maxConnectionsPerHost: number) {
+    function namedConnections(perHost: number) {
+      const limit = { perHost }
       const quits: string[] = []
       const pool = new ConnectionPool({
-        maxConnectionsPerHost,
+        get maxConnectionsPerHost() {
+          return limit.perHost
+        },
         maxConnections: 40,
         messagesPerConnection: 100,
         messagesPerPrivateConnection: 100,
@@ -172,7 +175,7 @@ describe('connections', () => {
         taken.giveBack()
         return taken
       }
-      return { quits, take, use }
+      return { quits, take, use, limit }
     }
 
     it('are kept four times as long once one has been used again, until the host closes one', async () => {
@@ -193,6 +196,14 @@ describe('connections', () => {
         vi.advanceTimersByTime(1_002)
         expect(quits.at(-1)).toBe(name)
       }
+    })
+
+    it('are closed when they come back, as many as are too many since another node has joined', async () => {
+      const { quits, take, limit } = namedConnections(4)
+      const taken = [await take('first'), await take('second'), await take('third')]
+      limit.perHost = 2
+      for (const each of taken) each.giveBack()
+      expect(quits).toEqual(['first'])
     })
 
     it('are closed each in its time, whatever the order in which they came back', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { EndpointScheduler, type Endpoint } from '../../../src/notify/webhook/endpoint-scheduler.ts'
 
 /** Endpoints with so many deliveries due; attempts go on until the test ends them. */
-function workshop(maxConnections?: number) {
+function workshop(limits: ConstructorParameters<typeof EndpointScheduler>[1] = {}) {
   const due = new Map<string, number>()
   const inHand: Endpoint[] = []
   const turns = new EndpointScheduler((endpoint) => {
@@ -12,7 +12,7 @@ function workshop(maxConnections?: number) {
     for (let i = 0; i < claimed; i++) inHand.push(endpoint)
     turns.claimed(endpoint, { unused: wanted - claimed, waiting: 0 })
     if (claimed === wanted) turns.request(endpoint.id)
-  }, maxConnections)
+  }, limits)
   return {
     inHandOf: (id: string) => inHand.filter((endpoint) => endpoint.id === id).length,
     inHand,
@@ -90,7 +90,7 @@ test('what waits for an earlier delivery of its email takes no place, and only s
 })
 
 test('a lower limit on connections is shared the same way', () => {
-  const { add, end, inHand, inHandOf } = workshop(20)
+  const { add, end, inHand, inHandOf } = workshop({ maxConnections: 20 })
   add('a', 100)
   add('b', 100)
   for (let i = 0; i < 30; i++) add(`e${i}`, 2)
@@ -98,4 +98,16 @@ test('a lower limit on connections is shared the same way', () => {
   expect(inHand.length).toBe(20)
   end('e0', true)
   expect(inHandOf('e10')).toBe(1)
+})
+
+test('of several nodes, each has its part of what an endpoint may have', () => {
+  let nodes = 2
+  const { add, end, inHandOf } = workshop({ partOf: (limit) => Math.max(1, Math.floor(limit / nodes)) })
+  add('one', 1_000)
+  expect(inHandOf('one')).toBe(2)
+  for (let i = 0; i < 100; i++) end('one', true)
+  expect(inHandOf('one')).toBe(25)
+  nodes = 1
+  end('one', true)
+  expect(inHandOf('one')).toBe(50)
 })

@@ -203,3 +203,21 @@ test('a node hears of the events of others within a second, and once', async () 
   await pass(3, b)
   expect(b.heard.length - before).toBe(1)
 })
+
+test('a limit is divided by the nodes that live, from the start of one to the burial of another', async () => {
+  const [a, b] = await joined(2)
+  await pass(1, a)
+  const c = await leasedNode(db)
+  const partsOf = (limit: number) => [a, b, c].map(({ nodes }) => nodes.parts.of(limit))
+  expect(c.nodes.parts.of(20)).toBe(6)
+  await pass(1, a, b, c)
+  expect([partsOf(20), partsOf(2)]).toEqual([
+    [6, 6, 6],
+    [1, 1, 1],
+  ])
+  await pass(6, a, c)
+  expect([a, c].map(({ nodes }) => nodes.parts.of(20))).toEqual([10, 10])
+  await c.nodes.leave()
+  await pass(1, a)
+  expect(a.nodes.parts.of(20)).toBe(20)
+})

@@ -16,6 +16,7 @@ import type { DomainReport } from '../../src/mail-back/domain-report/domain-repo
 import { insertDomainReport } from '../../src/mail-back/domain-report/domain-report-store.ts'
 import { newId } from '../../src/platform/id.ts'
 import { CountedUses } from '../../src/platform/store/counted-uses.ts'
+import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
 import { createLog, silentLog } from '../../src/platform/log.ts'
@@ -160,6 +161,24 @@ describe.each([
     ).map((taken) => value(taken).waitMs)
     expect(refused).toEqual([0, minute])
     expect([await attempts.b.countOf('network 3'), await attempts.a.countOf('eve')]).toEqual([2, 0])
+  })
+
+  test('two nodes that ask at once for the last parts of a limit are given no more than is left', async () => {
+    const { a, b, atOnce } = await open()
+    const clock = settableClock(now)
+    const windowAt = (db: Database, self: string) => {
+      const shares = new LeasedShares({ db, clock })
+      shares.join({ self, live: () => ['node_a', 'node_b'], freeBuried() {} })
+      return shares.windows('requests', { windowMs: minute, isKept: true }).of('acc_1')
+    }
+    const windows = [windowAt(a, 'node_a'), windowAt(b, 'node_b')] as const
+    for (let taken = 0; taken < 7; taken += 2) for (const window of windows) expect(await window.take(9)).toBe(true)
+    const last = await atOnce(
+      async () => windows[0].take(9),
+      async () => windows[1].take(9),
+    )
+    expect(last.map(value)).toEqual([true, false])
+    expect(await a.read('select cast(sum(share) as bigint) as share from limit_share')).toEqual([{ share: 9 }])
   })
 
   test('two changes of an account, an API key, a webhook or a domain at once never undo each other', async () => {

@@ -40,3 +40,29 @@ test('three mails for a new password go to an address in an hour, whichever node
   expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 202, 202, 429, 429, 429, 429, 429])
   await expect.poll(() => a.relay.services.db.read('select id from message')).toHaveLength(3)
 })
+
+test('a plan of a hundred requests a minute answers exactly a hundred over two nodes', async () => {
+  const { a, b } = await startTwoNodes({ plans: 'free=100' })
+  const { accounts, apiKeys } = a.relay.services
+  const account = await accounts.create('shop', 'free')
+  const { token } = await apiKeys.create({ accountId: account.id, name: 'shop', permission: 'full_access' })
+  await b.relay.services.changes.caughtUp()
+  const get = (node: TestNode) => fetch(`${node.baseUrl}/api/domains`, { headers: { authorization: `Bearer ${token}` } })
+  const answers: Response[] = []
+  for (let round = 0; round < 5; round++) {
+    // The first rounds are for one node alone, which leaves a part to the other.
+    const asked = round < 2 ? Array<TestNode>(30).fill(a) : [...Array<TestNode>(20).fill(a), ...Array<TestNode>(20).fill(b)]
+    answers.push(...(await Promise.all(asked.map(get))))
+    for (const { clock } of [a, b]) clock.advance(1_000)
+    await a.relay.services.db.write([])
+  }
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
+  const refused = answers.filter(({ status }) => status === 429)
+  expect(refused).toHaveLength(answers.length - 100)
+  for (const { headers } of refused) expect(headers.get('ratelimit-limit')).toBe('100')
+  const last = await get(b)
+  expect([last.status, last.headers.get('ratelimit-remaining')]).toEqual([429, '0'])
+  expect(Number(last.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+  for (const { clock } of [a, b]) clock.advance(61_000)
+  await expect.poll(async () => (await get(b)).status).toBe(200)
+})

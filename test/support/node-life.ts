@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 import { Claims } from '../../src/platform/store/claims.ts'
+import type { LimitWindows } from '../../src/platform/store/limit-shares.ts'
 import type { Database } from '../../src/platform/store/database.ts'
+import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import { leasedNode, pass, type TestNode } from './leased-node.ts'
 
@@ -8,13 +10,24 @@ import { leasedNode, pass, type TestNode } from './leased-node.ts'
 export async function outliveNodes(db: Database): Promise<void> {
   const [dead, next] = [await leasedNode(db), await leasedNode(db)]
   claimsOf(next, db)
+  const [ofDead, ofNext] = [requestsAt(dead, db), requestsAt(next, db)]
+  for (const windows of [ofDead, ofNext]) expect(await windows.of('acc_1').take(10)).toBe(true)
+  await ofNext.stop()
   const end = await next.nodes.duty('sweeping', async () => () => {})
   await pass(1, dead, next)
   await pass(6, next)
   expect(next.nodes.live()).toEqual([next.nodes.self])
   await end()
   await next.nodes.leave()
+  next.clock.advance(60_000)
+  await ofNext.stop()
   expect(await db.read('select name from node')).toEqual([])
+}
+
+function requestsAt({ nodes, clock }: TestNode, db: Database): LimitWindows {
+  const shares = new LeasedShares({ db, clock })
+  shares.join(nodes)
+  return shares.windows('requests', { windowMs: 60_000, isKept: true })
 }
 
 const claimsOf = ({ nodes, clock }: TestNode, db: Database): Claims =>

@@ -10,6 +10,7 @@ import { MetricsPage } from '../../src/platform/metrics/metrics-page.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
+import { aloneWithLimits } from '../../src/platform/store/local-windows.ts'
 import { onlyNode } from '../../src/platform/store/only-node.ts'
 import type { Joining } from '../../src/platform/store/nodes.ts'
 import { testStore } from './test-database.ts'
@@ -53,7 +54,7 @@ export async function testCore({ now, over, changes = aloneWithChanges }: CoreOp
   const secrets = secretsFrom(Buffer.alloc(32))
   const health = new Health({ clock, log })
   const secret = { secrets, ...cheapSecrets() }
-  const store = { db, clock, changes, files, join }
+  const store = { db, clock, changes, limitShares: aloneWithLimits({ db, clock }), files, join }
   const core = await loadCore({ config, ...store, log, health, metrics, metricsPage, resolver, ...secret, close: () => db.close() })
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets, owner: 'node_1' })
   return Object.assign(core, { clock, logged, idempotencyKeys })

@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest'
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import { ChangeLog } from '../../src/platform/store/change-log.ts'
+import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
 import { LeasedNodes } from '../../src/platform/store/leased-nodes.ts'
 import type { Joining, Nodes } from '../../src/platform/store/nodes.ts'
 import { openStore } from '../../src/platform/store/open-store.ts'
@@ -45,12 +46,14 @@ export async function startTwoNodes(
     const openShared: typeof openStore = async () => {
       const changes = await ChangeLog.open({ db, clock })
       onTestFinished(() => changes.stop())
+      const limitShares = new LeasedShares({ db, clock })
       const join = async (joining: Joining): Promise<Nodes> => {
         const nodes = await LeasedNodes.join({ db, clock }, joining)
         changes.join(nodes.self, joining.log)
+        limitShares.join(nodes)
         return nodes
       }
-      return { db: { ...db, close: async () => {} }, clock, changes, join, files: null }
+      return { db: { ...db, close: async () => {} }, clock, changes, limitShares, join, files: null }
     }
     const env = {
       data_dir: directories[node],

@@ -23,7 +23,8 @@ const isFailure = (error: unknown): boolean => error instanceof SternaError && f
  * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit, or a user's own. A request without a valid
  * key counts against its client's network. That network is never barred: many programs may share an address, and one of them with a wrong key
  * must not shut the others out.
- * @returns a promise if the holder is not known yet, because another node has just made the key
+ * @returns a promise if the holder is not known yet, because another node has just made the key, or if other nodes may have to leave it a part
+ *   of the limit
  * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
  */
 export function admit(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['caller']): void | Promise<void> {
@@ -33,7 +34,7 @@ export function admit(ctx: ApiContext, services: AdmissionServices, authenticate
     if (isFailure(error)) return admitLater(ctx, services, authenticate)
     throw error
   }
-  limitRequests(ctx, services)
+  return limitRequests(ctx, services)
 }
 
 async function admitLater(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['caller']): Promise<void> {
@@ -44,7 +45,7 @@ async function admitLater(ctx: ApiContext, services: AdmissionServices, authenti
     if (isFailure(error)) limitFailures(ctx, services)
     throw error
   }
-  limitRequests(ctx, services)
+  await limitRequests(ctx, services)
 }
 
 function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: AdmissionServices): void {
@@ -55,10 +56,16 @@ function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: Admi
   throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
 }
 
-function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionServices): void {
+function limitRequests(ctx: ApiContext, services: AdmissionServices): void | Promise<void> {
+  const { rateLimit } = services
   const { accountId, actor } = ctx.state.caller
-  const isUser = actor.type === 'user'
-  const verdict = isUser ? rateLimit.takeUser(actor.id ?? accountId) : rateLimit.take(accountId)
+  const verdict = actor.type === 'user' ? rateLimit.takeUser(actor.id ?? accountId) : rateLimit.take(accountId)
+  return verdict instanceof Promise ? verdict.then((known) => judge(ctx, known, services)) : judge(ctx, verdict, services)
+}
+
+/** @throws SternaError `rate_limit_exceeded` */
+function judge(ctx: ApiContext, verdict: RateVerdict, { metrics }: AdmissionServices): void {
+  const isUser = ctx.state.caller.actor.type === 'user'
   tell(ctx.res, verdict)
   if (verdict.accepted) return
   metrics.rateLimits[isUser ? 'user_requests' : 'account_requests'].add()

@@ -84,10 +84,10 @@ export class WebhookRunner {
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
     // Time in which the server was off does not count as time without success.
     services.reprieve.onOutage((missedMs, now) => this.#claims.track(services.db.write([postponeDisabling(missedMs, now)])))
-    this.#turns = new EndpointScheduler(
-      (endpoint) => this.#running && this.#claims.track(this.#takeTurn(endpoint)),
-      { maxConnections: settings.maxConnections, partOf: (limit) => services.nodes.parts.of(limit) },
-    )
+    this.#turns = new EndpointScheduler((endpoint) => this.#running && this.#claims.track(this.#takeTurn(endpoint)), {
+      maxConnections: settings.maxConnections,
+      partOf: (limit) => services.nodes.parts.of(limit),
+    })
   }
 
   /** Continues what the last process left, and from then on posts what is due. */

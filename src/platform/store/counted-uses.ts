@@ -100,6 +100,14 @@ const forget = (ids: { id: string; otherId: string }): Statement => ({
   params: ids,
 })
 
-/** Removes what counts no more. */
-export const sweepUses = async (db: Pick<Database, 'write'>, now: number): Promise<void> =>
-  void (await db.write([{ sql: 'delete from counted_use where expires_at <= :now', params: { now } }], { mayBatch: true }))
+/** Removes what counts no more, also of the shares that buried nodes had. */
+export async function sweepLimits(db: Pick<Database, 'write'>, now: number): Promise<void> {
+  const params = { now }
+  await db.write(
+    [
+      { sql: 'delete from counted_use where expires_at <= :now', params },
+      { sql: 'delete from limit_share where expires_at <= :now', params },
+    ],
+    { mayBatch: true },
+  )
+}

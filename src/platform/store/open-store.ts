@@ -6,6 +6,8 @@ import { aloneWithChanges } from './changes.ts'
 import { requireNotCopied } from './copied-mark.ts'
 import { LeasedNodes } from './leased-nodes.ts'
 import type { Joining, Nodes } from './nodes.ts'
+import { LeasedShares } from './leased-shares.ts'
+import { aloneWithLimits } from './local-windows.ts'
 import { onlyNode } from './only-node.ts'
 import { openPostgres, type ServedDatabase } from './postgresql/postgres-database.ts'
 import { holdDirectory } from './sqlite/hold-directory.ts'
@@ -50,7 +52,13 @@ async function openEither({ clock, place, onMachineClock, ...options }: Omit<Ope
   const { dataDir: directory, store } = place
   if (store.url === null) {
     const opened = await openDatabase({ directory, ...options })
-    return { ...opened, clock, changes: aloneWithChanges, join: (joining) => onlyNode({ ...opened, clock }, joining) }
+    const services = { ...opened, clock }
+    return {
+      ...services,
+      changes: aloneWithChanges,
+      limitShares: aloneWithLimits(services),
+      join: (joining) => onlyNode(services, joining),
+    }
   }
   const held = holdDirectory(directory)
   try {
@@ -76,6 +84,7 @@ async function servedStore(opened: ServedDatabase, settings: AskedClockSettings)
     return opened.close()
   }
   const db = { ...opened, close }
+  const limitShares = new LeasedShares({ db, clock })
   const join = async (joining: Joining): Promise<Nodes> => {
     const nodes = await LeasedNodes.join({ db, clock, heard: (table) => opened.tellOfInserts(table) }, joining)
     // A copy may have been under way, which this has waited for.
@@ -84,7 +93,8 @@ async function servedStore(opened: ServedDatabase, settings: AskedClockSettings)
       throw error
     })
     changes.join(nodes.self, joining.log)
+    limitShares.join(nodes)
     return nodes
   }
-  return { db, clock, changes, files: null, join }
+  return { db, clock, changes, limitShares, files: null, join }
 }

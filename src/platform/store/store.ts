@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Changes } from './changes.ts'
 import type { Database } from './database.ts'
+import type { LimitShares } from './limit-shares.ts'
 import type { Joining, Nodes } from './nodes.ts'
 
 /** What a process keeps its data in. Nobody outside this folder asks which engine that is. */
@@ -10,6 +11,7 @@ export interface Store {
   /** What decides when something is due, ends or counts: of the machine, or of the server where several nodes share a database. */
   clock: Clock
   changes: Changes
+  limitShares: LimitShares
   /** Null for a database on a server: what needs files is refused there (`requireFiles`). */
   files: StoreFiles | null
   /** Makes this process a node, which takes mail and other work in hand. A command does without. */

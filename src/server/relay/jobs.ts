@@ -1,7 +1,7 @@
 import { sweepDomainReports } from '../../mail-back/domain-report/domain-report-store.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { Retention } from '../../mail/message/retention.ts'
-import { sweepUses } from '../../platform/store/counted-uses.ts'
+import { sweepLimits } from '../../platform/store/counted-uses.ts'
 import { startScheduler, type Job, type Scheduler } from '../../platform/scheduler.ts'
 import { searchIndex } from '../../readers/search/search-index.ts'
 import { sweepSuppressions } from '../../mail/suppression/remove-suppressions.ts'
@@ -42,7 +42,7 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'analytics, search and retention', cron, run: () => readLog().then(() => retention.sweep(clock.now())) },
     { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
     { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
-    { name: 'old attempts', cron, run: () => sweepUses(db, clock.now()) },
+    { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
     { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
   ]
 }

@@ -177,6 +177,11 @@ export const storedTables: Record<string, StoredTable> = {
     kept: 'up to an hour',
     none: 'id key expires_at',
   },
+  limit_share: {
+    about: 'how much of a limit a server may use where there are several',
+    kept: 'a minute',
+    none: 'key node share used frees_at window_ms expires_at',
+  },
   limit_lock: { about: 'locks for limits', kept: whileUsed, none: 'place' },
   user_session: { about: 'logins', kept: '30 days', users: 'address user_agent', none: 'id user_id digest created_at last_seen_at' },
   audit: {

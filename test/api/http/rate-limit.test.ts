@@ -1,16 +1,10 @@
-import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { Accounts } from '../../../src/senders/account/accounts.ts'
 import { operation } from '../../../src/api/operation/operation.ts'
-import { saveWindow, timesOf } from '../../../src/api/http/rate-limit-store.ts'
 import { RateLimit } from '../../../src/api/http/rate-limit.ts'
-import { silentLog } from '../../../src/platform/log.ts'
 import { minuteMs, RateLimiter } from '../../../src/platform/rate-limiter.ts'
-import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { startApiServer, type ApiAnswer, type ApiServer } from '../../support/api-server.ts'
-import { settableClock } from '../../support/settable-clock.ts'
-import { testDatabase } from '../../support/test-database.ts'
+import { testCore } from '../../support/test-core.ts'
 
 const plans = { free: 3, starter: 5 }
 
@@ -108,60 +102,7 @@ test('an address that keeps failing is held up; a valid key from there is not, a
   expect((await fail()).status).toBe(401)
 })
 
-async function limitsFixture() {
-  const db = await testDatabase()
-  const clock = settableClock()
-  const accounts = new Accounts({ db, clock, changes: aloneWithChanges })
-  const start = async () => {
-    const rateLimit = new RateLimit({ db, clock, log: silentLog, accounts }, { plans, defaultPlan: 'free' })
-    await rateLimit.start()
-    onTestFinished(() => rateLimit.stop())
-    return rateLimit
-  }
-  const rows = async () => (await db.read<{ account_id: string }>('select account_id from rate_window')).map(({ account_id: id }) => id)
-  return { clock, start, rows }
-}
-
-test('a restart changes nothing, however the time of day is set meanwhile; the idle leave nothing behind', async () => {
-  const { clock, start, rows } = await limitsFixture()
-  const first = await start()
-  for (const pause of [100, 900, 19_000]) {
-    clock.advance(pause)
-    expect(first.take('acc_1').accepted).toBe(true)
-  }
-  await first.stop()
-  expect(await rows()).toEqual(['acc_1'])
-  clock.advance(39_000)
-  const second = await start()
-  expect(second.take('acc_1')).toMatchObject({ accepted: false, resetSeconds: 2 })
-  clock.correct(3_600_000)
-  expect(second.take('acc_1')).toMatchObject({ accepted: false, resetSeconds: 2 })
-  clock.advance(1_200)
-  expect(second.take('acc_1').accepted).toBe(true)
-  expect(second.take('acc_1').accepted).toBe(false)
-  await second.stop()
-
-  clock.correct(-7_200_000)
-  const third = await start()
-  expect(third.take('acc_1')).toMatchObject({ accepted: false, resetSeconds: 60 })
-  clock.advance(60_000)
-  await third.save()
-  expect(await rows()).toEqual([])
-  expect(third.take('acc_1').accepted).toBe(true)
-})
-
 test('an account whose plan is not known any more has the default one', async () => {
-  const { start } = await limitsFixture()
-  expect((await start()).limitOf('acc_unknown')).toEqual({ plan: 'free', limit: 3 })
-})
-
-test('a row holds any times', () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat({ max: 120_000 }), { minLength: 1 }), (gaps) => {
-      let at = Date.UTC(2026, 10, 21)
-      const times = gaps.map((gap) => (at += gap))
-      const { firstAt, gaps: encoded } = saveWindow('acc_1', Float64Array.from(times)).params ?? {}
-      expect(timesOf({ first_at: firstAt as number, gaps: encoded as Uint8Array })).toEqual(times)
-    }),
-  )
+  const core = await testCore()
+  expect(new RateLimit(core, { plans, defaultPlan: 'free' }).limitOf('acc_unknown')).toEqual({ plan: 'free', limit: 3 })
 })

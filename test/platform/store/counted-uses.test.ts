@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CountedUses, sweepUses } from '../../../src/platform/store/counted-uses.ts'
+import { CountedUses, sweepLimits } from '../../../src/platform/store/counted-uses.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
@@ -65,6 +65,6 @@ test('what counts no more is removed', async () => {
   await uses.take('a')
   clock.advance(windowMs)
   await uses.take('a')
-  await sweepUses(db, clock.now())
+  await sweepLimits(db, clock.now())
   expect(await db.read('select key from counted_use')).toHaveLength(1)
 })

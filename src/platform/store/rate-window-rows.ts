@@ -1,4 +1,4 @@
-import type { Row, Statement } from '../../platform/store/database.ts'
+import type { Row, Statement } from './database.ts'
 
 export interface WindowRow extends Row {
   account_id: string

@@ -29,8 +29,6 @@ test('twenty wrong passwords over two nodes shut out as twenty at one do', async
   const wrong = { email: 'ann@shop.example', password: 'a guess' }
   for (const node of inTurn(20)) expect((await logIn(node, wrong)).status).toBe(401)
   for (const node of [a, b]) expect((await logIn(node, { ...wrong, password })).body.name).toBe('rate_limit_exceeded')
-  for (const { clock } of [a, b]) clock.advance(15 * 60_000)
-  expect((await logIn(b, { ...wrong, password })).status).toBe(200)
 })
 
 test('three mails for a new password go to an address in an hour, whichever nodes are asked', async () => {
@@ -48,21 +46,22 @@ test('a plan of a hundred requests a minute answers exactly a hundred over two n
   const { token } = await apiKeys.create({ accountId: account.id, name: 'shop', permission: 'full_access' })
   await b.relay.services.changes.caughtUp()
   const get = (node: TestNode) => fetch(`${node.baseUrl}/api/domains`, { headers: { authorization: `Bearer ${token}` } })
-  const answers: Response[] = []
-  for (let round = 0; round < 5; round++) {
-    // The first rounds are for one node alone, which leaves a part to the other.
-    const asked = round < 2 ? Array<TestNode>(30).fill(a) : [...Array<TestNode>(20).fill(a), ...Array<TestNode>(20).fill(b)]
-    answers.push(...(await Promise.all(asked.map(get))))
-    for (const { clock } of [a, b]) clock.advance(1_000)
-    await a.relay.services.db.write([])
+  let accepted = 0
+  let rounds = 0
+  await expect
+    .poll(async () => {
+      // At first one node is asked alone, which leaves a part to the other.
+      const asked = [...Array<TestNode>(20).fill(a), ...(rounds++ < 2 ? [] : Array<TestNode>(20).fill(b))]
+      const answers = await Promise.all(asked.map(get))
+      accepted += answers.filter(({ status }) => status === 200).length
+      for (const { clock } of [a, b]) clock.advance(1_000)
+      return accepted
+    })
+    .toBeGreaterThanOrEqual(100)
+  expect(accepted).toBe(100)
+  for (const node of [a, b]) {
+    const { status, headers } = await get(node)
+    expect([status, headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([429, '100', '0'])
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60)
   }
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
-  const refused = answers.filter(({ status }) => status === 429)
-  expect(refused).toHaveLength(answers.length - 100)
-  for (const { headers } of refused) expect(headers.get('ratelimit-limit')).toBe('100')
-  const last = await get(b)
-  expect([last.status, last.headers.get('ratelimit-remaining')]).toEqual([429, '0'])
-  expect(Number(last.headers.get('retry-after'))).toBeLessThanOrEqual(60)
-  for (const { clock } of [a, b]) clock.advance(61_000)
-  await expect.poll(async () => (await get(b)).status).toBe(200)
 })

@@ -88,6 +88,7 @@ const verdict = (accepted: boolean, window: LimitWindow, { plan, limit }: PlanLi
   accepted,
   plan,
   limit,
-  remaining: window.remaining(limit),
+  // What others have used a moment ago may not be known here.
+  remaining: accepted ? window.remaining(limit) : 0,
   resetSeconds: Math.max(1, Math.ceil(window.untilNext(limit) / 1000)),
 })

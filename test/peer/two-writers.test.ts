@@ -8,6 +8,7 @@ import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhoo
 import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
 import { insertTemplate, type Template } from '../../src/mail/template/template-store.ts'
 import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast } from '../../src/senders/account/user-changes.ts'
+import { mailQuota } from '../../src/senders/account/account-policy.ts'
 import { fingerprintOf, secretsFrom } from '../../src/senders/account/key-file.ts'
 import { knownFingerprint, noteFingerprint, sealAnew } from '../../src/senders/account/sealed-secrets.ts'
 import { HitRecorder } from '../../src/readers/engagement/hit-recorder.ts'
@@ -161,6 +162,23 @@ describe.each([
     ).map((taken) => value(taken).waitMs)
     expect(refused).toEqual([0, minute])
     expect([await attempts.b.countOf('network 3'), await attempts.a.countOf('eve')]).toEqual([2, 0])
+  })
+
+  test('two nodes that accept mail at once, of two accounts in two orders, exceed no quota', async () => {
+    const { a, b, atOnce } = await open()
+    const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
+    const ids = ['acc_1', 'acc_2']
+    for (const { policies } of [nodes.a, nodes.b]) for (const id of ids) await policies.change(mailQuota, id, { day: 3 })
+    const accept = (db: Database, { quotas }: TestCore, accountIds: string[]) =>
+      db.write(accountIds.flatMap((accountId) => quotas.count({ accountId, byDomain: new Map([['dom_1', 2]]) })?.statements ?? []))
+    const both = await atOnce(
+      (db) => accept(db, nodes.a, ids),
+      (db) => accept(db, nodes.b, ids.toReversed()),
+    )
+    expect(both).toMatchObject([{ status: 'fulfilled' }, { reason: { guard: 'quota' } }])
+    expect(await a.read('select owner_id, day_recipients from mail_usage order by owner_id')).toEqual(
+      ids.map((id) => ({ owner_id: id, day_recipients: 2 })),
+    )
   })
 
   test('two nodes that ask at once for the last parts of a limit are given no more than is left', async () => {

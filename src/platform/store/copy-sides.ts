@@ -59,5 +59,5 @@ export interface CopyTarget extends CopySide {
 /** Whether the commit has happened cannot be known. */
 export class CommitUnknown extends Error {}
 
-/** What is not copied: which processes work on the data, where its files are, and where it was copied to before. */
-export const leftOut: ReadonlySet<string> = new Set(['node', 'duty', 'last_place', 'store_copy'])
+/** What is not copied: which processes work on the data, and what they have of limits; where its files are, and where it was copied to before. */
+export const leftOut: ReadonlySet<string> = new Set(['node', 'duty', 'limit_share', 'limit_lock', 'last_place', 'store_copy'])

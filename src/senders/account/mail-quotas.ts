@@ -2,6 +2,7 @@ import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { ConflictError, type Row, type Statement, type Written } from '../../platform/store/database.ts'
+import { limitLock } from '../../platform/store/limit-lock.ts'
 import type { AccountPolicies } from './account-policies.ts'
 import { mailQuota } from './account-policy.ts'
 import { calendarOf, periods, type Period } from './quota-calendar.ts'
@@ -129,6 +130,8 @@ export class MailQuotas {
       },
       expect: 1,
       guard: 'quota',
+      // Two groups that count the same owners in two orders would wait for each other for ever.
+      locks: limitLock(`quota ${ownerId}`),
     }
   }
 

@@ -108,17 +108,7 @@ async function stop(graceMs: number): Promise<void> {
 
 function deliverServices(): DeliverServices {
   const health = new HostHealth(Math.random)
-  const parts = new LimitParts(settings.partCells)
-  const {
-    hostname,
-    allowPrivateAddresses,
-    ownListeners,
-    interfaceAddresses,
-    maxConnectionsPerHost,
-    maxConnections = Infinity,
-    messagesPerConnection,
-    idleMs,
-  } = settings
+  const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses } = settings
   return {
     route: {
       resolver,
@@ -141,20 +131,26 @@ function deliverServices(): DeliverServices {
       lease: new LeaseDeadline(settings.leaseCells),
     },
     tlsTroubles: new TlsTroubles(),
-    pool: new ConnectionPool({
-      get maxConnectionsPerHost() {
-        return parts.of(maxConnectionsPerHost)
-      },
-      maxConnections,
-      messagesPerConnection,
-      messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
-      idleMs,
-      waitMs: settings.waitMs ?? standardWaitMs,
-      hasAnswered: (host) => health.hasAnswered(hostKey(host)),
-      noteUsed: (connections) => metrics.deliveryConnections.set(connections),
-    }),
+    pool: connectionPool(health),
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),
     now: Date.now,
   }
+}
+
+function connectionPool(health: HostHealth): ConnectionPool {
+  const { maxConnectionsPerHost, maxConnections = Infinity, messagesPerConnection, idleMs, partCells } = settings
+  const parts = new LimitParts(partCells)
+  return new ConnectionPool({
+    get maxConnectionsPerHost() {
+      return parts.of(maxConnectionsPerHost)
+    },
+    maxConnections,
+    messagesPerConnection,
+    messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
+    idleMs,
+    waitMs: settings.waitMs ?? standardWaitMs,
+    hasAnswered: (host) => health.hasAnswered(hostKey(host)),
+    noteUsed: (connections) => metrics.deliveryConnections.set(connections),
+  })
 }

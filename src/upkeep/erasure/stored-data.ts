@@ -172,16 +172,8 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id digest holder_id size pictures expires_at html',
   },
   used_challenge: { about: 'challenges for passkeys that were answered', kept: 'until they expire', none: 'id expires_at' },
-  counted_use: {
-    about: 'attempts to log in, requests for a new password and the like: whose as a digest',
-    kept: 'up to an hour',
-    none: 'id key expires_at',
-  },
-  limit_share: {
-    about: 'how much of a limit a server may use where there are several',
-    kept: 'a minute',
-    none: 'key node share used frees_at window_ms expires_at',
-  },
+  counted_use: { about: 'attempts to log in and the like, whose as a digest', kept: 'up to an hour', none: 'id key expires_at' },
+  limit_share: { about: 'parts of limits', kept: 'a minute', none: 'key node share used frees_at window_ms expires_at' },
   limit_lock: { about: 'locks for limits', kept: whileUsed, none: 'place' },
   user_session: { about: 'logins', kept: '30 days', users: 'address user_agent', none: 'id user_id digest created_at last_seen_at' },
   audit: {

@@ -20,7 +20,7 @@ export const storeCommands: Command[] = [
   },
   {
     name: 'store reopen',
-    needs: 'settings',
+    needs: 'any data',
     advises: true,
     args: [],
     options: {},

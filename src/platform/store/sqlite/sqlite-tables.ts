@@ -45,17 +45,18 @@ export async function* rowsOf(
     .safeIntegers()
   const encoder = new RowEncoder(columns)
   let count = 0
-  for (const row of read.iterate() as IterableIterator<ExactValue[]>) {
-    count++
-    try {
+  try {
+    for (const row of read.iterate() as IterableIterator<ExactValue[]>) {
       encoder.add(row)
-    } catch (error) {
-      throw new SternaError(
-        'invalid_state',
-        `The table ${table} cannot be copied: in row ${count}, in the order of ${key.join(', ')}, ${messageOf(error)}. Nothing was copied.`,
-      )
+      count++
+      if (encoder.isFull) yield encoder.take()
     }
-    if (encoder.isFull) yield encoder.take()
+  } catch (error) {
+    throw new SternaError(
+      'invalid_state',
+      `The table ${table} cannot be copied: in row ${count + 1}, in the order of ${key.join(', ')}, ${messageOf(error)}. Nothing was kept.`,
+      { cause: error },
+    )
   }
   onReplaced(encoder.replaced)
   yield encoder.take()

@@ -73,16 +73,16 @@ export async function faultsOfRows(stage: ClusterStage): Promise<string[]> {
 }
 
 /**
- * How long after a time all got to its recipient that was acknowledged before and had not, ms; how much that was, and by how much the
- * machine was late meanwhile, which may be busy with other work.
+ * How long after a time all mail was attempted that was acknowledged before and had not got to its recipient, ms; how much that was, and by
+ * how much the machine was late meanwhile, which may be busy with other work.
  */
 export async function takenOver(stage: ClusterStage, since: number): Promise<{ waiting: number; ms: number; lateMs: number }> {
-  const { acknowledgedAt, deliveries, lateness } = stage
+  const { acknowledgedAt, attempts, deliveries, lateness } = stage
   const before = [...acknowledgedAt].filter(([, at]) => at < since).map(([id]) => id)
   for (const end = performance.now() + 60_000; performance.now() < end && !before.every((id) => deliveries.has(id));) await pause(50)
-  const came = before.map((id) => deliveries.get(id)?.[0]?.at ?? Infinity).filter((at) => at > since)
-  const ms = Math.max(0, ...came.map((at) => at - since))
-  return { waiting: came.length, ms, lateMs: lateness.during({ from: since, to: since + ms }) }
+  const waiting = before.filter((id) => (deliveries.get(id)?.[0]?.at ?? Infinity) > since)
+  const ms = Math.max(0, ...waiting.map((id) => (attempts.get(id)?.find((at) => at > since) ?? Infinity) - since))
+  return { waiting: waiting.length, ms, lateMs: lateness.during({ from: since, to: since + ms }) }
 }
 
 /**

@@ -23,7 +23,7 @@ export interface FaultReport {
 
 interface ClusterFault {
   name: string
-  /** @param other the node that nothing happens to */
+  /** @param node the one that it happens to, if not to all */
   run(stage: ClusterStage, node: ClusterNode, random: () => number): Promise<FaultReport>
 }
 
@@ -41,9 +41,11 @@ const killed: ClusterFault = {
   name: 'kill -9',
   async run(_, node) {
     const at = performance.now()
-    await node.server.end('SIGKILL')
+    const ended = node.server.end('SIGKILL')
+    await node.server.exited
     const repeats = { from: at - unwrittenMs, to: performance.now() }
     const buriedMs = (await node.buried()) - at
+    await ended
     await node.start()
     return { repeats, since: at, buriedMs, problems: [] }
   },
@@ -81,7 +83,7 @@ const databaseKilled: ClusterFault = {
   async run({ cluster, nodes }) {
     const before = nodes.map(({ server }) => server.pid)
     await cluster.restart()
-    return { ...unharmed(await stillThere(nodes, before)), since: performance.now() }
+    return { ...unharmed(stillThere(nodes, before)), since: performance.now() }
   },
 }
 
@@ -96,7 +98,7 @@ const failedOver: ClusterFault = {
       proxy.target = cluster.socket
       proxy.open()
     }
-    return { ...unharmed(await stillThere(nodes, before)), since: performance.now() }
+    return { ...unharmed(stillThere(nodes, before)), since: performance.now() }
   },
 }
 
@@ -108,7 +110,7 @@ const cutCommits: ClusterFault = {
       await Promise.race([node.proxy.cutCommit(where), pause(endsWithinMs, null, { ref: false })])
       await pause(500 + random() * 500)
     }
-    return { ...unharmed(await stillThere(nodes, before)), since: performance.now() }
+    return { ...unharmed(stillThere(nodes, before)), since: performance.now() }
   },
 }
 
@@ -116,19 +118,13 @@ const wrongClock: ClusterFault = {
   name: 'clocks an hour apart',
   async run(_, node, random) {
     const { environment } = node.server
-    const problems: string[] = []
-    const restart = async (): Promise<void> => {
-      const ending = await node.server.end('SIGTERM')
-      if (ending?.code !== 0) problems.push(`a stop ended with ${ending?.code}: ${ending?.stderr}`)
-      await node.start()
-    }
     environment['NODE_OPTIONS'] = `--import ${new URL('./shifted-clock.ts', import.meta.url)}`
     environment['CAMPAIGN_CLOCK_MS'] = String((random() < 0.5 ? -1 : 1) * 3_600_000)
-    await restart()
+    const problems = await restarted(node)
     await pause(4_000)
     delete environment['NODE_OPTIONS']
     delete environment['CAMPAIGN_CLOCK_MS']
-    await restart()
+    problems.push(...(await restarted(node)))
     return { ...unharmed(problems), since: performance.now() }
   },
 }
@@ -156,6 +152,13 @@ export const clusterFaults: readonly ClusterFault[] = [
   nextVersion,
 ]
 
+/** Stops a node as a service manager does, and starts it again. @returns what was wrong */
+async function restarted(node: ClusterNode): Promise<string[]> {
+  const ending = await node.server.end('SIGTERM')
+  await node.start()
+  return ending?.code === 0 ? [] : [`a stop of ${node.name} ended with ${ending?.code}: ${ending?.stderr}`]
+}
+
 /** A node that others have buried writes nothing, and ends with a word about it. */
 async function endOfBuried({ name, server, proxy, hasSaidWhy }: ClusterNode, buriedAt: number): Promise<string[]> {
   const ending = await Promise.race([server.ended, pause(endsWithinMs, null, { ref: false })])
@@ -168,8 +171,8 @@ async function endOfBuried({ name, server, proxy, hasSaidWhy }: ClusterNode, bur
   return hasSaidWhy(ending) ? problems : [...problems, `${name} ended with ${ending.code}: ${ending.stderr.slice(-500)}`]
 }
 
-/** Neither has ended, and both answer. */
-async function stillThere(nodes: ClusterNode[], pids: number[]): Promise<string[]> {
+/** A fault that all nodes have to live through has ended none. @param pids from before */
+function stillThere(nodes: ClusterNode[], pids: number[]): string[] {
   const gone = nodes.filter(({ server }, place) => !server.isRunning || server.pid !== pids[place])
   return gone.map(({ name, server }) => `${name} has ended: ${server.logged.slice(-500)}`)
 }

@@ -8,6 +8,8 @@ import type { Ending, ServerUnderTest } from './server-under-test.ts'
 /** What a node says when it ends because others have taken over its work. */
 const lastWord = 'Other nodes have taken over the work of this one'
 
+export const keyFileOf = ({ environment }: ServerUnderTest): string => join(environment['STERNA_DATA_DIR'] as string, 'secret.key')
+
 /** One of the nodes over one database: a real process, with a network of its own to the database. */
 export class ClusterNode {
   readonly name: string
@@ -31,7 +33,7 @@ export class ClusterNode {
   ): Promise<ClusterNode> {
     const own = join(directory, name)
     mkdirSync(own)
-    copyFileSync(join(base.environment['STERNA_DATA_DIR'] as string, 'secret.key'), join(own, 'secret.key'))
+    copyFileSync(keyFileOf(base), join(own, 'secret.key'))
     const server = await base.on(own, { STERNA_STORE_URL: proxy.url })
     return new ClusterNode(name, { server, proxy, cluster })
   }

@@ -28,6 +28,8 @@ export interface ClusterStage {
   ledgers: Ledger[]
   /** When each message was acknowledged first. */
   acknowledgedAt: Map<string, number>
+  /** When each message was attempted, whether or not it was taken. */
+  attempts: Map<string, number[]>
   /** Each time that a message got to its recipient, oldest first. */
   deliveries: Map<string, TakenMessage[]>
   /** The recipients whose bounce was answered with 250. */
@@ -45,13 +47,17 @@ const number = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0)
 
 export async function startClusterStage(directory: string): Promise<ClusterStage> {
   const cluster = await PostgresCluster.start(database)
+  const attempts = new Map<string, number[]>()
   const deliveries = new Map<string, TakenMessage[]>()
   const toBounce: TakenMessage[] = []
   const deferred = new Set<string>()
   const sink = await startLedgerSink('127.0.0.2', {
     answerAfterMs,
     // Some mail waits for its next attempt whenever something happens.
-    isDeferred: (id) => number(id) % 10 === 3 && deferred.size < deferred.add(id).size,
+    isDeferred(id) {
+      attempts.set(id, [...(attempts.get(id) ?? []), performance.now()])
+      return number(id) % 10 === 3 && deferred.size < deferred.add(id).size
+    },
     onTaken(message) {
       deliveries.set(message.id, [...(deliveries.get(message.id) ?? []), message])
       if (number(message.id) % 10 === 7) toBounce.push(message)
@@ -91,6 +97,7 @@ export async function startClusterStage(directory: string): Promise<ClusterStage
     base,
     ledgers: loads.map(({ ledger }) => ledger),
     acknowledgedAt,
+    attempts,
     deliveries,
     bounced: bouncer.bounced,
     receiver,

@@ -9,7 +9,8 @@ const nextVersion = '99.0.0'
 /** Adds what the older version does not know. */
 const migration = 'alter table node add column of_next_version bigint;'
 
-let copies = 0
+/** Made once, for it takes long. */
+let copy: string | undefined
 
 /**
  * A node of this version serves, and one of the next, with one more migration, starts beside it; both serve then. This version starts no more.
@@ -18,7 +19,8 @@ let copies = 0
 export async function runNextVersion(stage: ClusterStage): Promise<string[]> {
   const { url, database } = await newDatabase(stage)
   const [older, newer] = [await serverOn(stage, url, 'older'), await serverOn(stage, url, 'newer')]
-  newer.program = join(copyAsNext(join(stage.directory, `next-version-${++copies}`)), 'bin/sterna.js')
+  copy ??= copyAsNext(join(stage.directory, 'next-version'))
+  newer.program = join(copy, 'bin/sterna.js')
   const problems: string[] = []
   try {
     await older.start()

@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { keyFileOf } from './cluster-node.ts'
 import type { ClusterStage } from './cluster-stage.ts'
 import { NotStarted, type ServerUnderTest } from './server-under-test.ts'
 
@@ -9,7 +10,7 @@ let databases = 0
 export async function serverOn(stage: ClusterStage, url: string, name: string): Promise<ServerUnderTest> {
   const directory = join(stage.directory, `${name}-${++databases}`)
   mkdirSync(directory)
-  copyFileSync(join(stage.base.environment['STERNA_DATA_DIR'] as string, 'secret.key'), join(directory, 'secret.key'))
+  copyFileSync(keyFileOf(stage.base), join(directory, 'secret.key'))
   return stage.base.on(directory, { STERNA_STORE_URL: url })
 }
 

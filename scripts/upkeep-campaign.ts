@@ -113,18 +113,15 @@ await measure('its room is given back', async () => {
   await files.upkeep.emptyLog()
 })
 await measure('somebody is erased', async () => {
-  const erasures = new Erasures(
-    {
-      db,
-      clock,
-      log: silentLog,
-      owner: 'node_1',
-      secrets: secretsFrom(Buffer.alloc(32)),
-      upkeep,
-      erasedAddress: erasedAddressBy(Buffer.alloc(32)),
-    },
-    { isAlone: false },
-  )
+  const erasures = new Erasures({
+    db,
+    clock,
+    log: silentLog,
+    owner: 'node_1',
+    secrets: secretsFrom(Buffer.alloc(32)),
+    upkeep,
+    erasedAddress: erasedAddressBy(Buffer.alloc(32)),
+  })
   const number = Number(values.messages) - 7
   const address = parseAddress(`person-${number}@rcpt${number % 500}.example`)
   if (!address.ok) throw new Error(address.fault)

@@ -12,7 +12,10 @@ import { mailQuota } from '../../src/senders/account/account-policy.ts'
 import { fingerprintOf, secretsFrom } from '../../src/senders/account/key-file.ts'
 import { knownFingerprint, noteFingerprint, sealAnew } from '../../src/senders/account/sealed-secrets.ts'
 import { HitRecorder } from '../../src/readers/engagement/hit-recorder.ts'
-import type { HitMessage } from '../../src/readers/tracking/hit.ts'
+import type { ReaderHit } from '../../src/readers/engagement/reader-hit.ts'
+import { SharedHits } from '../../src/readers/engagement/shared-hits.ts'
+import type { HitJudgement, HitMessage } from '../../src/readers/tracking/hit.ts'
+import { judgeHits } from '../../src/readers/tracking/judge-hits.ts'
 import type { DomainReport } from '../../src/mail-back/domain-report/domain-report.ts'
 import { insertDomainReport } from '../../src/mail-back/domain-report/domain-report-store.ts'
 import { newId } from '../../src/platform/id.ts'
@@ -49,6 +52,20 @@ afterAll(() => postgres?.stop())
 const now = Date.UTC(2026, 10, 28)
 const minute = 60_000
 const rowsPer = 20
+
+const aBrowser = {
+  'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+  accept: 'text/html',
+  'accept-language': 'en',
+  'accept-encoding': 'gzip, deflate, br, zstd',
+  'sec-fetch-site': 'none',
+  'sec-fetch-mode': 'navigate',
+  'sec-fetch-dest': 'document',
+  'sec-fetch-user': '?1',
+  'sec-ch-ua': '"Chromium";v="142", "Google Chrome";v="142", "Not_A Brand";v="99"',
+  'sec-ch-ua-mobile': '?0',
+  'sec-ch-ua-platform': '"Windows"',
+}
 
 /** The rows that each of two claims at once was given, as ids. */
 async function claimedAtOnce({ atOnce }: TwoWriters, batch: (range: ClaimRange) => Statement[]): Promise<[string[], string[]]> {
@@ -361,10 +378,7 @@ describe.each([
   test('two at once do not exceed the limits of erasures under way, and of reports on a domain in a day', async () => {
     const { a, b, atOnce } = await open()
     const erasuresOf = async (db: Database, owner: string) => {
-      const erasures = new Erasures(
-        { ...(await testCore({ over: db, now })), owner, upkeep: { overwriteAll: async () => {} } },
-        { isAlone: false },
-      )
+      const erasures = new Erasures({ ...(await testCore({ over: db, now })), owner, upkeep: { overwriteAll: async () => {} } })
       erasures.stop()
       return erasures
     }
@@ -417,21 +431,96 @@ describe.each([
     expect(await knownFingerprint(a)).toBe(fingerprintOf(both))
   })
 
-  test('two opens that two nodes record at once both count', async () => {
-    const { a, atOnce } = await open()
-    await insertAccount(a)
-    await insertQueued(a, now)
-    await a.write([{ sql: `update message set tracking = 'opens,clicks'`, expect: 1 }])
-    const [recipientId = ''] = await idsOf(a, 'recipient')
-    const judge = ({ hits }: HitMessage) => hits.map(() => ({ bot: false, reason: null, confidence: 0 }))
-    const seen = (at: number) => async (db: Database) => {
-      const services = { db, clock: settableClock(now), log: silentLog, judge }
-      const recorder = new HitRecorder(services, { settleMs: minute, addresses: 'none', scheme: 'https' })
-      recorder.record({ recipientId, what: 'open', method: 'GET', headers: {}, ip: '192.0.2.1', link: null, links: 0, at })
-      await recorder.stop()
+  describe('opens and clicks', () => {
+    const tracked = async () => {
+      const both = await open()
+      await insertAccount(both.a)
+      await insertQueued(both.a, now)
+      await both.a.write([{ sql: `update message set tracking = 'opens,clicks'`, expect: 1 }])
+      const [recipientId = ''] = await idsOf(both.a, 'recipient')
+      return { ...both, recipientId }
     }
-    await changed(atOnce(seen(now), seen(now + 1)))
-    expect(await a.read('select open_count, opened_at from recipient')).toEqual([{ open_count: 2, opened_at: now }])
+    /** Records hits of a recipient as one of these nodes does. */
+    const recordedBy =
+      (live: string[], judge: (message: HitMessage) => HitJudgement[], hits: Partial<ReaderHit>[]) => async (db: Database) => {
+        const shared = new SharedHits({ db, log: silentLog, secrets: secretsFrom(Buffer.alloc(32)), nodes: { live: () => live } })
+        const services = { db, clock: settableClock(now), log: silentLog, judge, shared }
+        const recorder = new HitRecorder(services, { settleMs: minute, addresses: 'none', scheme: 'https' })
+        const standard = {
+          recipientId: '',
+          what: 'open',
+          method: 'GET',
+          headers: {},
+          ip: '192.0.2.1',
+          link: null,
+          links: 0,
+          at: now,
+        } as const
+        for (const hit of hits) recorder.record({ ...standard, ...hit })
+        await recorder.stop()
+      }
+    const nobodys = ({ hits }: HitMessage) => hits.map(() => ({ bot: false, reason: null, confidence: 0 }))
+
+    test.each([['node_a'], ['node_a', 'node_b']])('two opens that two nodes record at once both count: %s %s', async (...live) => {
+      const { a, atOnce, recipientId } = await tracked()
+      const seen = (at: number) => recordedBy(live, nobodys, [{ recipientId, at }])
+      await changed(atOnce(seen(now), seen(now + 1)))
+      expect(await a.read('select open_count, opened_at from recipient')).toEqual([{ open_count: 2, opened_at: now }])
+    })
+
+    /** Four links of many in a second, as a browser asks for them. */
+    const scan = (recipientId: string) =>
+      Array.from({ length: 4 }, (_, place) => ({
+        recipientId,
+        what: `click:${place + 1}` as const,
+        link: `https://shop.example/${place}`,
+        links: 20,
+        at: now + place * 350,
+        headers: aBrowser,
+      }))
+    const halves = (recipientId: string) => [0, 1].map((rest) => scan(recipientId).filter((_, place) => place % 2 === rest))
+    const judged = async (db: Database) => (await db.read('select bot, bot_reason from hit order by happened_at')).map(Object.values)
+
+    test('a scanner whose requests come to two nodes by halves is recognised as at one', async () => {
+      const atOneNode = await tracked()
+      await recordedBy(['node_a'], judgeHits, scan(atOneNode.recipientId))(atOneNode.a)
+      const asAtOne = await judged(atOneNode.a)
+      expect(asAtOne).toEqual(Array(4).fill([1, 'burst']))
+
+      const apart = await tracked()
+      for (const half of halves(apart.recipientId)) await recordedBy(['node_a'], judgeHits, half)(apart.a)
+      expect(await judged(apart.a)).toEqual(Array(4).fill([0, null]))
+
+      const inTurn = await tracked()
+      const [one = [], other = []] = halves(inTurn.recipientId)
+      await recordedBy(['node_a', 'node_b'], judgeHits, one)(inTurn.a)
+      await recordedBy(['node_a', 'node_b'], judgeHits, other)(inTurn.b)
+      expect(await judged(inTurn.a)).toEqual(asAtOne)
+      expect(await inTurn.a.read('select click_count from recipient')).toEqual([{ click_count: 0 }])
+    })
+
+    test('also if both halves are recorded at once', async () => {
+      const { a, atOnce, recipientId } = await tracked()
+      const [one = [], other = []] = halves(recipientId)
+      const live = ['node_a', 'node_b']
+      await changed(atOnce(recordedBy(live, judgeHits, one), recordedBy(live, judgeHits, other)))
+      expect(await judged(a)).toEqual(Array(4).fill([1, 'burst']))
+    })
+
+    test('what nodes know of hits together is sealed, and gone a while after the last', async () => {
+      const { a, recipientId } = await tracked()
+      const live = ['node_a', 'node_b']
+      await recordedBy(live, nobodys, [{ recipientId, ip: '192.0.2.77', headers: { 'user-agent': 'Secretive' } }])(a)
+      await recordedBy(live, nobodys, [{ recipientId, at: now + minute }])(a)
+      const rows = await a.read<Row & { request: Uint8Array }>('select request from shared_hit')
+      expect(rows).toHaveLength(2)
+      for (const { request } of rows) expect(Buffer.from(request).toString('latin1')).not.toMatch(/192\.0\.2|Secretive/)
+      const shared = new SharedHits({ db: a, log: silentLog, secrets: secretsFrom(Buffer.alloc(32)), nodes: { live: () => live } })
+      await shared.sweep(now + minute)
+      expect(await a.read('select id from shared_hit')).toHaveLength(2)
+      await shared.sweep(now + minute + 1)
+      expect(await a.read('select id from shared_hit')).toEqual([])
+    })
   })
 
   test('one node neither ends a session that is used at another, nor sets back when a key was last used', async () => {
@@ -555,7 +644,7 @@ describe.each([
       const core = await testCore({ over: db, now })
       const log = createLog('info', (line) => logged.push(line))
       const overwriteAll = () => new Promise<void>((done) => overwriting.push({ by: owner, done }))
-      return new Erasures({ ...core, log, owner, upkeep: { overwriteAll } }, { isAlone: false })
+      return new Erasures({ ...core, log, owner, upkeep: { overwriteAll } })
     }
     const nodes = { a: await erasuresOf(a, 'node_a'), b: await erasuresOf(b, 'node_b'), stopped: await erasuresOf(a, 'node_a') }
     nodes.stopped.stop()

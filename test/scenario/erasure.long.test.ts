@@ -282,7 +282,7 @@ test('an erasure that was cut off goes on after the next start, and mail in hand
   await isQuiet(relay)
   const { erasures, db } = relay.relay.services
   // As where the process ended: nobody works on it, and half of it is done.
-  await db.write([{ sql: "update recipient set owner = 'boot_1' where message_id = :id", params: { id: ids[1]! } }])
+  await db.write([{ sql: 'update recipient set owner = (select name from node) where message_id = :id', params: { id: ids[1]! } }])
   const { body } = await relay.call('POST', '/api/erasures', { email: ann })
   await expect.poll(() => db.read("select id from recipient where forward_path like '%@erased.invalid'")).toHaveLength(1)
   expect((await erasures.find(body.id, null))?.finishedAt).toBe(null)

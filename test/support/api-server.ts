@@ -70,7 +70,7 @@ export async function startApiServer(
   const noteWaiting = (): void => {}
   const webhookList = new WebhookList({ ...core, onEnabled: () => {} }, { allowHttp: true })
   const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow: () => {} })
-  const erasures = new Erasures({ ...core, owner: 'node_1' }, { isAlone: true })
+  const erasures = new Erasures({ ...core, owner: 'node_1' })
   const services: ApiServices = { ...coreServices({ ...core, webhookList, queueAdmin, erasures, noteWaiting }), ...core }
   const declared = operations(services)
   const server = await startHttpServer({

@@ -1,5 +1,8 @@
 import { simpleParser } from 'mailparser'
 import { expect } from 'vitest'
+import { HitRecorder } from '../../src/readers/engagement/hit-recorder.ts'
+import { SharedHits } from '../../src/readers/engagement/shared-hits.ts'
+import type { HitMessage } from '../../src/readers/tracking/hit.ts'
 import type { FakeMx } from './fake-mx.ts'
 import type { TestRelay } from './start-relay.ts'
 
@@ -34,5 +37,21 @@ export async function readMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   await follow('h')
   const rejudged = (): Promise<unknown[]> => db.read("select seq from event where message_id = :id and type = 'email.rejudged'", { id })
   await expect.poll(rejudged).not.toEqual([])
+  await recordBesideOthers(relay)
   await relay.call('PATCH', '/api/domains/sender.example', { open_tracking: false })
+}
+
+/** As a node does that is not alone; then what it knows of hits goes. */
+async function recordBesideOthers({ relay: { services }, clock }: TestRelay): Promise<void> {
+  const { db } = services
+  const shared = new SharedHits({ ...services, nodes: { live: () => ['node_a', 'node_b'] } })
+  const judge = ({ hits }: HitMessage) => hits.map(() => ({ bot: false, reason: null, confidence: 0 }))
+  const recorder = new HitRecorder({ ...services, shared, judge }, { settleMs: 5_000, addresses: 'none', scheme: 'https' })
+  const [row] = await db.read<{ recipient_id: string }>('select recipient_id from hit limit 1')
+  const recipientId = row?.recipient_id ?? ''
+  recorder.record({ recipientId, what: 'open', method: 'GET', headers: {}, ip: '192.0.2.1', link: null, links: 0, at: clock.now() })
+  await recorder.stop()
+  expect(await db.read('select id from shared_hit')).toHaveLength(1)
+  await shared.sweep(clock.now() + 1)
+  expect(await db.read('select id from shared_hit')).toEqual([])
 }

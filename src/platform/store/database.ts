@@ -15,8 +15,8 @@ export interface Statement {
   /** Names `expect` for callers that need to know which one was not met. */
   guard?: Guard
   /**
-   * The id of an account, or `limitLock`, for a statement whose condition is on rows that another batch may be adding or changing. An engine
-   * that runs several batches at a time locks that row before it runs any statement of this one; who adds a row that refers to the account
+   * The id of an account or a recipient, or `limitLock`, for a statement whose condition is on rows that another batch may be adding or changing.
+   * An engine that runs several batches at a time locks that row before it runs any statement of this one; who adds a row that refers to the account
    * waits for that too. With one writer there is nothing to lock.
    */
   locks?: string | readonly string[]

@@ -3,13 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { CancelTimer } from '../../platform/clock.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, type Statement } from '../../platform/store/database.ts'
+import type { EndDuty } from '../../platform/store/nodes.ts'
 import { isTransientFault, WorkLoop } from '../../platform/store/work-loop.ts'
 import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
 import type { Hit, HitMessage, HitJudgement } from '../tracking/hit.ts'
 import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
 import {
+  hundredths,
   insertHit,
-  lockRecipient,
   readSubjects,
   readUnsettled,
   recordRejudged,
@@ -22,9 +23,11 @@ import {
 } from './hit-store.ts'
 import { keptReader } from './kept-reader.ts'
 import { RecentHits, type RecentHit } from './recent-hits.ts'
+import type { KnownHits, SharedHits } from './shared-hits.ts'
 
 interface HitRecorderServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   judge(message: HitMessage): HitJudgement[]
+  shared: SharedHits
 }
 
 interface HitRecorderSettings {
@@ -57,8 +60,10 @@ const restFactor = 3
 /** How long to judge hits before yielding to other work, ms. */
 const turnMs = 3
 /** ms that hits are remembered, because later hits may show what they were. */
-const memoryMs = 15 * 60_000
+export const memoryMs = 15 * 60_000
 const settledAtOnce = 100
+/** How often whoever settles the hits of all nodes looks for them, ms. */
+const lookMs = 1_000
 
 /**
  * Records hits by readers and machines, after the response. Stores and counts a hit at once, with a first verdict, and appends its event
@@ -71,6 +76,7 @@ export class HitRecorder {
   readonly #recent = new RecentHits()
   readonly #loop: WorkLoop
   #cancelTimer: CancelTimer = () => {}
+  #settles = false
   #isStopped = false
 
   constructor(services: HitRecorderServices, settings: HitRecorderSettings) {
@@ -79,8 +85,15 @@ export class HitRecorder {
     this.#loop = new WorkLoop(services.log, { run: () => this.#work(), fault: 'opens and clicks cannot be recorded', gatherMs })
   }
 
-  /** Settles what the last process left. */
-  start(): void {
+  /** Settles hits from now on, whichever process has recorded them. Returns what ends that. */
+  settle(): EndDuty {
+    this.#settles = true
+    this.#loop.wake()
+    return () => void (this.#settles = false)
+  }
+
+  /** Looks whether there is something to settle. Call it about once a minute: another node may have begun to record hits. */
+  look(): void {
     this.#loop.wake()
   }
 
@@ -108,6 +121,7 @@ export class HitRecorder {
   async #work(): Promise<void> {
     try {
       while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
+      if (!this.#settles) return this.#wakeLater()
       while (!this.#isStopped && (await this.#settleSome())) await pause(0)
     } finally {
       this.#recent.forgetBefore(this.#services.clock.now() - memoryMs)
@@ -132,15 +146,18 @@ export class HitRecorder {
   }
 
   async #writeHits(hits: ReaderHit[]): Promise<void> {
+    const { db, shared } = this.#services
     const byRecipient = Map.groupBy(hits, ({ recipientId }) => recipientId)
-    const subjects = await readSubjects(this.#services.db, [...byRecipient.keys()])
+    const recipientIds = [...byRecipient.keys()]
+    const subjects = await readSubjects(db, recipientIds)
+    const known = shared.isShared ? await shared.of(recipientIds) : null
+    for (const [recipientId, ofAll] of known ?? []) this.#recent.learn(recipientId, ofAll.hits)
     const steps: Step[] = []
     let turnStartedAt = performance.now()
-    // In one order everywhere, so that no two processes wait for each other's recipients.
-    for (const [recipientId, came] of [...byRecipient].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    for (const [recipientId, came] of byRecipient) {
       const subject = subjects.get(recipientId)
       if (!subject || isErasedAddress(subject.to)) continue
-      steps.push(this.#stepOf(subject, came))
+      steps.push(this.#stepOf(subject, came, known?.get(recipientId)))
       if (performance.now() - turnStartedAt < turnMs) continue
       await pause(0)
       turnStartedAt = performance.now()
@@ -151,8 +168,11 @@ export class HitRecorder {
     this.#waiting.splice(0, hits.length)
   }
 
-  /** What to write for a recipient's new hits, and for earlier hits whose verdict they change. */
-  #stepOf(subject: HitSubject, came: ReaderHit[]): Step {
+  /**
+   * What to write for a recipient's new hits, and for earlier hits whose verdict they change.
+   * @param ofAll what all nodes know of the recipient, if there are others
+   */
+  #stepOf(subject: HitSubject, came: ReaderHit[], ofAll: KnownHits | undefined): Step {
     const all = this.#recent.of(subject.recipientId)
     const known = all.slice(-judgedTogether)
     const fresh = came.slice(0, Math.max(0, maxPerRecipient - Math.max(subject.stored, all.length)))
@@ -167,12 +187,13 @@ export class HitRecorder {
     })
     const now = this.#services.clock.now()
     const statements = [
+      ...(ofAll && added.length > 0 ? this.#services.shared.keeping(subject.recipientId, ofAll, added) : []),
       ...added.flatMap(({ stored }) => (stored ? [insertHit(subject, stored)] : [])),
       ...changed.map(({ stored }) => updateVerdict(stored.id, stored.verdict)),
       ...changed.flatMap(({ hit, stored }) => (hit.eventId === null ? [] : [recordRejudged(subject, stored, hit.eventId, now)])),
     ]
     return {
-      statements: statements.length === 0 ? [] : [lockRecipient(subject), ...statements, recount(subject)],
+      statements: statements.length === 0 ? [] : [...statements, recount(subject)],
       remember: () => {
         for (const { hit, stored } of changed) hit.stored = stored
         for (const hit of added) this.#recent.add(hit)
@@ -189,10 +210,11 @@ export class HitRecorder {
 
   #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: HitJudgement): RecentHit {
     const { what, link, at } = came
-    if (what === 'honeypot' || came.method !== 'GET') return { came, stored: null, eventId: null }
+    const id = newId('hit', at)
+    if (what === 'honeypot' || came.method !== 'GET') return { id, came, stored: null, eventId: null }
     const reader = keptReader(came, isAnonymous, this.#settings.addresses)
-    const stored: JudgedHit = { id: newId('hit', at), type: what === 'open' ? 'open' : 'click', link, at, verdict, ...reader }
-    return { came, stored, eventId: null }
+    const stored: JudgedHit = { id, type: what === 'open' ? 'open' : 'click', link, at, verdict, ...reader }
+    return { id, came, stored, eventId: null }
   }
 
   /** True if there may be more. */
@@ -228,12 +250,18 @@ export class HitRecorder {
     if (hit) hit.eventId = eventId
   }
 
-  /** @param at when the oldest hit without an event happened; undefined if there is none */
-  #wakeLater(at: number | undefined): void {
-    if (this.#isStopped || (at === undefined && this.#recent.isEmpty)) return
-    const { clock } = this.#services
+  /** @param at when the oldest hit without an event happened; undefined if there is none, or another node settles it */
+  #wakeLater(at?: number): void {
+    if (this.#isStopped) return
+    const { clock, shared } = this.#services
+    const now = clock.now()
+    const next = Math.min(
+      at === undefined ? Infinity : at + this.#settings.settleMs,
+      this.#recent.isEmpty ? Infinity : now + memoryMs,
+      this.#settles && shared.isShared ? now + lookMs : Infinity,
+    )
     this.#cancelTimer()
-    this.#cancelTimer = clock.at(at === undefined ? clock.now() + memoryMs : at + this.#settings.settleMs, () => this.#loop.wake())
+    if (next < Infinity) this.#cancelTimer = clock.at(next, () => this.#loop.wake())
   }
 }
 
@@ -241,4 +269,4 @@ export class HitRecorder {
  * Suspicion only grows, because not all earlier hits are judged again. A written event is corrected only if it was taken for a person's.
  */
 const isNews = (verdict: HitJudgement, before: HitJudgement, isTold: boolean): boolean =>
-  verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))
+  hundredths(verdict) > hundredths(before) && (!isTold || (verdict.bot && !before.bot))

@@ -66,11 +66,10 @@ const subjectOf = (row: TrackedRow): HitSubject => ({
   storedOfMachines: row.stored_of_machines,
 })
 
-const verdictParams = ({ bot, reason, confidence }: HitJudgement) => ({
-  bot: bot ? 1 : 0,
-  reason,
-  confidence: Math.floor(Math.round(confidence * 1000) / 10),
-})
+/** How likely it is a machine, as it is stored. */
+export const hundredths = ({ confidence }: HitJudgement): number => Math.floor(Math.round(confidence * 1000) / 10)
+
+const verdictParams = (verdict: HitJudgement) => ({ bot: verdict.bot ? 1 : 0, reason: verdict.reason, confidence: hundredths(verdict) })
 
 export const insertHit = (
   { messageId, recipientId }: HitSubject,
@@ -87,16 +86,9 @@ export const updateVerdict = (id: string, verdict: HitJudgement): Statement => (
 })
 
 /**
- * Has others who write hits of the recipient wait until this batch is written, so that `recount` sees theirs and they see ours. Must come
- * first. Fails (`expect`) if the recipient was erased or removed.
+ * Recounts opens and clicks by people from all stored hits; others who write hits of the recipient wait until that is written. Fails (`expect`)
+ * if the recipient was erased or removed meanwhile.
  */
-export const lockRecipient = ({ recipientId, to }: HitSubject): Statement => ({
-  sql: 'update recipient set open_count = open_count where id = :recipientId and forward_path = :to',
-  params: { recipientId, to },
-  expect: 1,
-})
-
-/** Recounts opens and clicks by people from all stored hits. Fails (`expect`) if the recipient was erased or removed meanwhile. */
 export const recount = ({ recipientId, to }: HitSubject): Statement => ({
   sql: `update recipient
            set open_count = (select count(*) from hit where recipient_id = :recipientId and type = 'open' and bot = 0),
@@ -106,6 +98,7 @@ export const recount = ({ recipientId, to }: HitSubject): Statement => ({
          where id = :recipientId and forward_path = :to`,
   params: { recipientId, to },
   expect: 1,
+  locks: recipientId,
 })
 
 /** Records that a hit with a written event turned out to be a machine's. */

@@ -3,6 +3,8 @@ import type { JudgedHit } from './hit-store.ts'
 
 /** A hit with its request. `stored` is null for the hidden link and for HEAD, which only say something about other hits. */
 export interface RecentHit {
+  /** `hit_…` */
+  id: string
   came: ReaderHit
   stored: JudgedHit | null
   /** Null until the hit has settled. */
@@ -31,11 +33,22 @@ export class RecentHits {
 
   add(hit: RecentHit): void {
     const { recipientId } = hit.came
-    const hits = [...this.of(recipientId), hit]
+    this.#put(recipientId, [...this.of(recipientId), hit])
+  }
+
+  /** Takes over what all nodes know of a recipient. */
+  learn(recipientId: string, known: readonly RecentHit[]): void {
+    if (known.length === 0) return
+    const ids = new Set(known.map(({ id }) => id))
+    const own = this.of(recipientId).filter(({ id }) => !ids.has(id))
+    this.#put(recipientId, [...own, ...known])
+  }
+
+  #put(recipientId: string, hits: RecentHit[]): void {
+    this.#forget(recipientId)
     // Keeps the most recent recipient last.
-    this.#byRecipient.delete(recipientId)
     this.#byRecipient.set(recipientId, hits)
-    this.#size++
+    this.#size += hits.length
     for (const oldest of this.#byRecipient.keys()) {
       if (this.#size <= maxHits) return
       this.#forget(oldest)

@@ -3,6 +3,7 @@ import { isoTime } from '../../platform/iso-time.ts'
 import { Retention } from '../../mail/message/retention.ts'
 import { sweepLimits } from '../../platform/store/counted-uses.ts'
 import { startScheduler, type Job, type Scheduler } from '../../platform/scheduler.ts'
+import { memoryMs } from '../../readers/engagement/hit-recorder.ts'
 import { searchIndex } from '../../readers/search/search-index.ts'
 import { sweepSuppressions } from '../../mail/suppression/remove-suppressions.ts'
 import type { ListenerTools } from './listener-tools.ts'
@@ -30,7 +31,7 @@ export async function startJobs(services: Services & ListenerTools, stops: Stop[
 }
 
 function jobsOfOne(services: Services): Job[] {
-  const { clock, db, audit, sendingDomains, rollup } = services
+  const { clock, db, audit, sendingDomains, rollup, sharedHits } = services
   const kept = keptBy(services)
   const retention = new Retention(db, kept)
   const search = searchIndex(services)
@@ -40,6 +41,7 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
     { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
     { name: 'analytics, search and retention', cron, run: () => readLog().then(() => retention.sweep(clock.now())) },
+    { name: 'hits of all nodes', cron, run: () => sharedHits.sweep(clock.now() - memoryMs) },
     { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
     { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
     { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
@@ -50,7 +52,7 @@ function jobsOfOne(services: Services): Job[] {
 /** @param isOurs whether this process also does what one does for all */
 function jobsOfEach(services: Services & ListenerTools, isOurs: () => boolean): Job[] {
   const { config, clock, files, upkeep, backups, apiKeys, people } = services
-  const { certificates, returnedMail, erasures, uploads, previews, refusedLogins } = services
+  const { certificates, returnedMail, erasures, uploads, previews, refusedLogins, hits } = services
   const kept = keptBy(services)
   return [
     { name: 'key use', cron, run: () => apiKeys.flush() },
@@ -66,6 +68,7 @@ function jobsOfEach(services: Services & ListenerTools, isOurs: () => boolean): 
     { name: 'old previews', cron, run: () => previews.sweep() },
     ...(config.backup.schedule === null ? [] : [{ name: 'backup', cron: config.backup.schedule, run: () => backups.runScheduled() }]),
     { name: 'overdue backup', cron, run: () => backups.look() },
+    { name: 'opens and clicks', cron, run: async () => hits.look() },
     { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
   ]
 }

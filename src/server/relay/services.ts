@@ -23,6 +23,7 @@ import { watchProcess } from '../../platform/metrics/process-figures.ts'
 import { diskFigures, leaveOutDisk } from '../../platform/store/disk-figures.ts'
 import { analyticsReader } from '../../readers/analytics/rollup.ts'
 import { HitRecorder } from '../../readers/engagement/hit-recorder.ts'
+import { SharedHits } from '../../readers/engagement/shared-hits.ts'
 import { judgeHits } from '../../readers/tracking/judge-hits.ts'
 import { DataWatch } from '../../upkeep/data-watch.ts'
 import { Erasures } from '../../upkeep/erasure/erasures.ts'
@@ -51,15 +52,17 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   const webhooks = await startWebhooks({ ...opened, ...time }, stops)
   const certificates = await openCertificates(opened, stops)
   const queue = await startQueue({ ...opened, ...time, certificates }, stops)
-  const hits = await start(hitRecorder(opened), stops)
+  const sharedHits = new SharedHits(opened)
+  const hits = await start(hitRecorder({ ...opened, shared: sharedHits }), stops)
+  stops.push(await opened.nodes.duty('opens and clicks', async () => hits.settle()))
   addFigures({ ...opened, queue }, stops)
   const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
   const queueAdmin = new QueueAdmin({ ...opened, noteWaiting, tryNow: (destination) => queue.tryNow(destination) })
-  const erasures = await start(new Erasures(opened, { isAlone: false }), stops)
+  const erasures = await start(new Erasures(opened), stops)
   const space = await start(new FreeSpace(opened.files?.directory ?? null, config.storage.reserve, opened.health), stops)
   const uploads = new Uploads({ ...opened, space })
   await uploads.sweep()
-  takeOverLeft({ ...opened, hits, uploads, erasures })
+  takeOverLeft({ ...opened, uploads, erasures })
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
   const idempotencyKeys = new IdempotencyKeys(opened)
   const intake = openIntake({ ...opened, queue, uploads, idempotencyKeys, verifiedDomainFor, giveUpAfterMs: config.delivery.giveUpAfter })
@@ -75,6 +78,7 @@ export async function startServices(opened: Opened, stops: Stop[]) {
     certificates,
     queue,
     hits,
+    sharedHits,
     noteWaiting,
     queueAdmin,
     erasures,
@@ -88,10 +92,9 @@ export async function startServices(opened: Opened, stops: Stop[]) {
 }
 
 /** What a node has left of these is free as soon as it has gone; it need not wait for the job of the next minute. */
-function takeOverLeft({ nodes, log, hits, uploads, erasures }: Opened & { hits: HitRecorder; uploads: Uploads; erasures: Erasures }): void {
+function takeOverLeft({ nodes, log, uploads, erasures }: Opened & { uploads: Uploads; erasures: Erasures }): void {
   const failed = (error: unknown): void => log.warn({ error }, 'what another node has left is looked for again in a minute')
   const onFreed = (): void => {
-    hits.start()
     void Promise.all([uploads.sweep(), erasures.resume()]).catch(failed)
   }
   nodes.freeBuried({ free: () => [], onFreed })
@@ -108,7 +111,7 @@ async function startWebhooks(opened: Opened & { reprieve: Reprieve; isClockBehin
 }
 
 /** Records what readers and machines fetch over HTTP. */
-function hitRecorder(core: Core): HitRecorder {
+function hitRecorder(core: Core & { shared: SharedHits }): HitRecorder {
   const { settle, readerAddresses, scannerNetworks } = core.config.tracking
   const isOperatorsScanner = networkRule(scannerNetworks)
   const scheme = core.config.baseUrl.startsWith('https:') ? 'https' : 'http'

@@ -38,21 +38,18 @@ export async function eventChanges(
 
 interface DeliveryRow extends Row {
   id: string
-  state: string
+  /** The node that has it in hand; null if none has. */
+  node: string | null
 }
 
 /** Webhook posts about the erased recipients, or that name the address; pending ones are canceled. */
-export async function deliveryChanges(
-  { db, forms, isAlone }: Erasing,
-  about: AboutMessage,
-  isAllTheirs: boolean,
-): Promise<Change[] | 'in_hand'> {
+export async function deliveryChanges({ db, forms }: Erasing, about: AboutMessage, isAllTheirs: boolean): Promise<Change[] | 'in_hand'> {
   const { messageId, recipientIds } = about
   const pattern = isAllTheirs ? '%' : forms.pattern
   const rows = new Map<string, DeliveryRow>()
   for (const recipientId of [...recipientIds, '']) {
     const found = await db.read<DeliveryRow>(
-      `select d.id, d.state
+      `select d.id, (select n.name from node n where n.name = d.owner) as node
          from event e join webhook w on w.account_id = e.account_id join webhook_delivery d on d.webhook_id = w.id and d.event_id = e.id
         where e.message_id = :messageId and (e.recipient_id = :recipientId or lower(d.body) like :pattern)`,
       { messageId, recipientId, pattern },
@@ -60,7 +57,7 @@ export async function deliveryChanges(
     for (const row of found) rows.set(row.id, row)
   }
   const deliveries = [...rows.values()]
-  if (!isAlone && deliveries.some(({ state }) => state === 'attempting')) return 'in_hand'
+  if (deliveries.some((delivery) => delivery.node !== null)) return 'in_hand'
   return deliveries.flatMap(({ id }) => [
     change(null, 'delete from webhook_attempt where delivery_id = :id', { id }),
     change('webhook_deliveries', 'delete from webhook_delivery where id = :id', { id }),

@@ -18,7 +18,8 @@ interface RecipientRow extends Row {
   orcpt: string | null
   last_response: string | null
   due_at: number | null
-  owner: string | null
+  /** The node that has it in hand; null if none has. */
+  node: string | null
 }
 
 /** Chunks of content per commit, all of which are overwritten. */
@@ -29,16 +30,17 @@ const chunksAtOnce = 8
  * else waits for it. Keeps the row, so that counts and the log stay consistent. Idempotent.
  */
 export async function eraseMessage(id: string, erasing: Erasing, recipientIds: Set<string>): Promise<MessageErasure> {
-  const { db, forms, erased, isAlone } = erasing
+  const { db, forms, erased } = erasing
   const [message] = await db.read<MessageRow>('select * from message where id = :id', { id })
   if (!message || !isWithin(erasing.scope, { accountId: message.account_id, isSandbox: message.sandbox === 1 })) return 'clean'
   const recipients = await db.read<RecipientRow>(
-    'select id, forward_path, orcpt, last_response, due_at, owner from recipient where message_id = :id order by id',
+    `select id, forward_path, orcpt, last_response, due_at, (select n.name from node n where n.name = recipient.owner) as node
+       from recipient where message_id = :id order by id`,
     { id },
   )
   const theirs = recipients.filter(({ forward_path: address }) => suppressionAddress(address) === forms.address || address === erased)
   for (const { id: recipientId } of theirs) recipientIds.add(recipientId)
-  if (!isAlone && theirs.some(({ owner }) => owner !== null)) return 'in_hand'
+  if (theirs.some((recipient) => recipient.node !== null)) return 'in_hand'
   const isAllTheirs =
     recipients.length > 0 && recipients.every((recipient) => theirs.includes(recipient) || isErasedAddress(recipient.forward_path))
   const about = { messageId: id, accountId: message.account_id, recipientIds: theirs.map((recipient) => recipient.id) }
@@ -86,15 +88,15 @@ async function eraseWhole(id: string, erasing: Erasing): Promise<boolean> {
   return (await eraseContent(id, erasing, waiting.length === 0)) || changes.length > 0
 }
 
-function cancelWaiting(message: MessageRow, waiting: RecipientRow[], { clock, erased, isAlone }: Erasing): Change[] {
+function cancelWaiting(message: MessageRow, waiting: RecipientRow[], { clock, erased }: Erasing): Change[] {
   const now = clock.now()
   return waiting.flatMap(({ id }) => [
     {
       counted: 'canceled_recipients' as const,
       statement: {
         sql: `update recipient set state = 'canceled', due_at = null, held = 0, owner = null
-               where id = :id and due_at is not null and (owner is null or :isAlone = 1)`,
-        params: { id, isAlone: isAlone ? 1 : 0 },
+               where id = :id and due_at is not null and (owner is null or owner not in (select name from node))`,
+        params: { id },
         expect: 1,
       },
     },
@@ -151,6 +153,7 @@ function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased 
     ),
     { counted: null, statement: insertTerms(recipientTerms(':id'), params) },
     change(null, 'delete from hit where recipient_id = :id', { id: row.id }),
+    change(null, 'delete from shared_hit where recipient_id = :id', { id: row.id }),
   ]
 }
 

@@ -38,8 +38,6 @@ export interface Erasing extends Pick<BaseServices, 'db' | 'clock'> {
   forms: AddressForms
   /** Replaces the address. */
   erased: string
-  /** True if no server uses the database, so nothing is in hand. */
-  isAlone: boolean
   counts: ErasedCounts
 }
 

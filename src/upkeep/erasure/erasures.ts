@@ -57,15 +57,12 @@ const columns = 'id, account_id, sandbox, address, counts, created_at, finished_
  */
 export class Erasures {
   readonly #services: ErasuresServices
-  readonly #isAlone: boolean
   #turn: Promise<void> = Promise.resolve()
   readonly #underWay = new Map<string, Promise<void>>()
   #isStopped = false
 
-  /** @param isAlone true if no server uses the database */
-  constructor(services: ErasuresServices, { isAlone }: { isAlone: boolean }) {
+  constructor(services: ErasuresServices) {
     this.#services = services
-    this.#isAlone = isAlone
   }
 
   /**
@@ -202,7 +199,6 @@ export class Erasures {
       scope,
       forms: addressForms(address),
       erased: erasedAddress(address.address),
-      isAlone: this.#isAlone,
       counts,
     })
     for (let isClean = false; !isClean;) {

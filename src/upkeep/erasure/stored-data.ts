@@ -77,6 +77,7 @@ export const storedTables: Record<string, StoredTable> = {
     erased: 'link ip_address user_agent',
     none: 'id message_id recipient_id type bot bot_reason bot_confidence happened_at event_id',
   },
+  shared_hit: { about: 'the same, whole but sealed', kept: '15 minutes', erased: 'request', none: 'id recipient_id happened_at' },
   event: {
     about: 'the event log',
     kept: '`event_retention`',
@@ -166,11 +167,7 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id user_id credential_id public_key counter transports created_at last_used_at',
   },
   setup_link: { about: 'the one-time link for the first user, as a digest', kept: 'until it is used', none: 'name digest created_at' },
-  preview: {
-    about: 'HTML to be looked at, sealed with a key that only its link has',
-    kept: 'a minute',
-    none: 'id digest holder_id size pictures expires_at html',
-  },
+  preview: { about: 'HTML, sealed with the key of its link', kept: 'a minute', none: 'id digest holder_id size pictures expires_at html' },
   used_challenge: { about: 'challenges for passkeys that were answered', kept: 'until they expire', none: 'id expires_at' },
   counted_use: { about: 'attempts to log in and the like, whose as a digest', kept: 'up to an hour', none: 'id key expires_at' },
   limit_share: { about: 'parts of limits', kept: 'a minute', none: 'key node share used frees_at window_ms expires_at' },

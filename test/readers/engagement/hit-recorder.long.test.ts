@@ -1,4 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { aloneAs } from '../../../src/platform/store/only-node.ts'
+import { secretsFrom } from '../../../src/senders/account/key-file.ts'
+import { SharedHits } from '../../../src/readers/engagement/shared-hits.ts'
 import { HitRecorder } from '../../../src/readers/engagement/hit-recorder.ts'
 import type { ReaderHit } from '../../../src/readers/engagement/reader-hit.ts'
 import { newId } from '../../../src/platform/id.ts'
@@ -53,9 +56,10 @@ async function start({
     },
   }
   const log = createLog('info', (line) => state.logged.push(line))
+  const shared = new SharedHits({ db, log, secrets: secretsFrom(Buffer.alloc(32)), nodes: aloneAs('node_1') })
   const open = (): HitRecorder => {
-    const recorder = new HitRecorder({ db, clock, log, judge }, { settleMs: 30_000, addresses, scheme: 'https' })
-    recorder.start()
+    const recorder = new HitRecorder({ db, clock, log, judge, shared }, { settleMs: 30_000, addresses, scheme: 'https' })
+    recorder.settle()
     onTestFinished(() => recorder.stop())
     return recorder
   }

@@ -1,12 +1,17 @@
+import { isId } from '../../id.ts'
 import { opaqueSql, withPlaceholders } from '../named-parameters.ts'
 import type { StatementForm } from '../statement-numbers.ts'
 
 const limitForm = /^limit (\d+)$/
 
-/** Locks the row on which the conditions of a batch depend: that of an account, or one for limits, which comes into being with its first use. */
+/**
+ * Locks the row on which the conditions of a batch depend: that of an account or a recipient, or one for limits, which comes into being with its
+ * first use.
+ */
 export function lockStatement(name: string): { sql: string; values: [string] } {
   const [, place] = limitForm.exec(name) ?? []
-  if (place === undefined) return { sql: 'select id from account where id = $1 for update', values: [name] }
+  const table = isId('rcp', name) ? 'recipient' : 'account'
+  if (place === undefined) return { sql: `select id from ${table} where id = $1 for update`, values: [name] }
   return { sql: 'insert into limit_lock (place) values ($1) on conflict (place) do update set place = excluded.place', values: [place] }
 }
 

@@ -274,8 +274,8 @@ export class SmtpConnection<User> extends SMTPConnection {
       callback()
     }
     const reply = add()
-    const later = reply.code >= 500 && caughtUp?.().then(add, () => lookUpFailed)
-    void (later ? later.then(answer) : answer(reply))
+    const again = async (): Promise<Reply> => ((await caughtUp?.()) ? add() : reply)
+    void (reply.code >= 500 && caughtUp ? again().then(answer, () => answer(lookUpFailed)) : answer(reply))
   }
 
   #reply(reply: Reply): void {

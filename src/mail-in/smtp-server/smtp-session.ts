@@ -50,8 +50,8 @@ export interface SmtpHandlers<User> {
   mayBegin(user: User, client: SmtpClient, mail: MailCommand): Reply | null
   /** Null if mail to this recipient is accepted; absent if it always is. */
   mayReceive?(recipient: RcptCommand): Reply | null
-  /** Waited for before a recipient is refused; then `mayReceive` is asked again. */
-  caughtUp?(): Promise<void>
+  /** Waited for before a recipient is refused; if it gives true, `mayReceive` is asked again. */
+  caughtUp?(): Promise<boolean>
   /** Reads the content to its end and decides. Never rejects; the reply is lost if the client has left. */
   take(transaction: Transaction<User>, content: ContentStream): Promise<Reply>
 }

@@ -60,8 +60,7 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
         let key = apiKeys.authenticate(password)
         if ('refused' in key) {
           // Another node may have just made it.
-          await changes.caughtUp()
-          key = apiKeys.authenticate(password)
+          if (await changes.caughtUp()) key = apiKeys.authenticate(password)
         }
         if (!('refused' in key)) {
           const reply = loginRefusal(key)

@@ -74,8 +74,14 @@ export class ChangeLog implements Changes {
     this.#followers.set(kind, followers.add(follower))
   }
 
+  async caughtUp(): Promise<boolean> {
+    const before = this.#seen
+    await this.#nextReading()
+    return this.#seen !== before
+  }
+
   /** All who wait share a reading. One that is under way may have begun before the change that somebody waits for. */
-  caughtUp(): Promise<void> {
+  #nextReading(): Promise<void> {
     this.#next ??= this.#reading
       .catch(() => {})
       .then(() => {

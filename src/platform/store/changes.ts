@@ -8,9 +8,12 @@ export interface ChangeFollower {
   load(): Promise<void>
 }
 
+/** What a process that does not deliver itself tells those that do: mail for a destination, or posts to a webhook, may be due. */
+export type Due = 'due_destination' | 'retried_destination' | 'due_webhook' | 'enabled_webhook'
+
 /**
  * How nodes hear of each other's changes of what all of them hold in memory. Each kind has the name of its table. A node knows of a change
- * about a second later. Where that is too late, whoever finds nothing waits for `caughtUp` and looks again, and whoever takes a right away
+ * about a second later. What is due is told in the same way (`Due`). Where that is too late, whoever finds nothing waits for `caughtUp` and looks again, and whoever takes a right away
  * answers only after `seenByAll`.
  */
 export interface Changes {
@@ -18,8 +21,8 @@ export interface Changes {
   note(kind: string, id: string): Statement[]
   /** Has changes of this kind told from now on, also those that were made here. */
   on(kind: string, follower: ChangeFollower): void
-  /** Resolves once this node knows every change that was on disk when it was called. */
-  caughtUp(): Promise<void>
+  /** Resolves once this node knows every change that was on disk when it was called: true if it did not know them all by then. */
+  caughtUp(): Promise<boolean>
   /** Resolves once every node knows every change that was on disk when it was called. A node that has died counts until it is known to be dead. */
   seenByAll(): Promise<void>
 }
@@ -31,18 +34,19 @@ export interface Changes {
 export async function lookedUp<T>({ changes }: { changes: Pick<Changes, 'caughtUp'> }, look: () => T): Promise<T> {
   try {
     return look()
-  } catch {
-    await changes.caughtUp()
-    return look()
+  } catch (error) {
+    if (await changes.caughtUp()) return look()
+    throw error
   }
 }
 
 const atOnce = Promise.resolve()
+const knewAll = Promise.resolve(false)
 
 /** For one node alone: there is nobody to tell, and it knows all that it has changed. */
 export const aloneWithChanges: Changes = {
   note: () => [],
   on() {},
-  caughtUp: () => atOnce,
+  caughtUp: () => knewAll,
   seenByAll: () => atOnce,
 }

@@ -187,7 +187,7 @@ describe('mail that cannot be signed', () => {
 
   test('goes out if its domain is one that another node has just made known', async () => {
     let isKnown = false
-    const caughtUp = async (): Promise<void> => void (isKnown = true)
+    const caughtUp = async (): Promise<boolean> => (isKnown = true)
     await deliver(dispatchOver(takeAll, () => (isKnown ? plainEnvelope : null), caughtUp))
     expect(await recipientRows(db, 'state')).toEqual([{ state: 'delivered' }])
   })

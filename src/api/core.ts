@@ -26,7 +26,7 @@ import { SendingDomains, type SendingDomainSettings } from '../senders/sending-d
 import { isFullName } from '../platform/smtp/domain-name.ts'
 import type { DamagedError } from '../platform/store/database.ts'
 import { openStore } from '../platform/store/open-store.ts'
-import type { Upgrade } from '../platform/store/store.ts'
+import type { Store, Upgrade } from '../platform/store/store.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
 import { ErasedListing } from '../mail/suppression/suppression-list.ts'
@@ -49,6 +49,8 @@ export interface Environment {
   olderSchema?: 'upgrade' | 'refuse'
   /** True if the directory is only there to check a database that will be moved; default: no. */
   isStaging?: boolean
+  /** True for a command, which is there beside those that serve; default: no. */
+  isCommand?: boolean
   /** How many queries to name servers may be open at a time; default: no limit. */
   nameServerSockets?: number
   /** Hashes the passwords of users; default: as costly as is advised. */
@@ -65,6 +67,7 @@ interface Opened extends BaseServices {
   secrets: Secrets
   passwords: PasswordHasher
   generateKeys?: GenerateDomainKeys | undefined
+  hasNodes: Store['hasNodes']
   close(): Promise<void>
 }
 
@@ -96,7 +99,8 @@ export async function openCore(config: Config, outside: Environment): Promise<Co
   try {
     const secrets = await openSecrets(opened.db, opened.health, config)
     if (!outside.isStaging) await noteMoved(opened)
-    await holdRestored(opened)
+    // What serves has done so at its start.
+    if (!outside.isCommand || !(await opened.hasNodes())) await holdRestored(opened)
     return await loadCore({ secrets, ...opened })
   } catch (error) {
     await opened.close()

@@ -77,7 +77,7 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   const answered = await askServer(controlSocketPath(config.dataDir), request, client)
   if (answered) return answered
   const { runAlone } = await import('../clients/command/run-alone.ts')
-  return runAlone(request, { config, log: await logFor(config, prefix), client })
+  return runAlone(request, { config, log: await logFor(config, prefix), client, version: version() })
 }
 
 /** Commands in it are written as this one was. */

@@ -69,7 +69,7 @@ const upgrade = (directory: string, { dryRun = false, more = {} }: { dryRun?: bo
 
 /** Runs a command where no server runs. */
 const command = (directory: string, line: string) =>
-  runAlone({ argv: line.split(' '), cwd: directory }, { config: configFor(directory), log: silentLog, client: noClient })
+  runAlone({ argv: line.split(' '), cwd: directory }, { config: configFor(directory), log: silentLog, client: noClient, version: 'test' })
 
 const whole = ({ webhookSecret }: FirstData) => ({
   accounts: ['first'],

@@ -3,6 +3,7 @@ import { Claims } from '../../src/platform/store/claims.ts'
 import type { LimitWindows } from '../../src/platform/store/limit-shares.ts'
 import type { Database } from '../../src/platform/store/database.ts'
 import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
+import { hasNodes } from '../../src/platform/store/leased-nodes.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import { leasedNode, pass, type TestNode } from './leased-node.ts'
 
@@ -18,7 +19,9 @@ export async function outliveNodes(db: Database): Promise<void> {
   await pass(6, next)
   expect(next.nodes.live()).toEqual([next.nodes.self])
   await end()
+  expect(await hasNodes(db)).toBe(true)
   await next.nodes.leave()
+  expect(await hasNodes(db)).toBe(false)
   next.clock.advance(60_000)
   await ofNext.stop()
   expect(await db.read('select name from node')).toEqual([])

@@ -1,3 +1,4 @@
+import { oneAtATime } from '../../src/clients/command/one-at-a-time.ts'
 import { Previews } from '../../src/api/resource/previews.ts'
 import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/clients/command/command-line.ts'
@@ -80,6 +81,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await unsubscribe(relay, mx)
   await isQuiet(relay)
   await readMail(relay, mx)
+  await oneAtATime(relay.relay.services, async () => {})
   await isQuiet(relay)
   await lookAfterWebhooks(relay, { goodId, badId, bad })
   await searchAll(relay, goodId)

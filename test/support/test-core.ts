@@ -54,7 +54,7 @@ export async function testCore({ now, over, changes = aloneWithChanges }: CoreOp
   const secrets = secretsFrom(Buffer.alloc(32))
   const health = new Health({ clock, log })
   const secret = { secrets, ...cheapSecrets() }
-  const store = { db, clock, changes, limitShares: aloneWithLimits({ db, clock }), files, join }
+  const store = { db, clock, changes, limitShares: aloneWithLimits({ db, clock }), files, join, hasNodes: async () => false }
   const core = await loadCore({ config, ...store, log, health, metrics, metricsPage, resolver, ...secret, close: () => db.close() })
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets, owner: 'node_1' })
   return Object.assign(core, { clock, logged, idempotencyKeys })

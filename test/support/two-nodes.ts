@@ -8,6 +8,7 @@ import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
 import { LeasedNodes } from '../../src/platform/store/leased-nodes.ts'
 import type { Joining, Nodes } from '../../src/platform/store/nodes.ts'
 import { openStore } from '../../src/platform/store/open-store.ts'
+import { openPostgres } from '../../src/platform/store/postgresql/postgres-database.ts'
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { startFakeDns, type FakeZone } from './fake-dns.ts'
@@ -36,24 +37,26 @@ export async function startTwoNodes(
   zone: FakeZone = {},
   machines: { a?: number; b?: number } = {},
 ): Promise<{ a: TestNode; b: TestNode }> {
-  const settings = { ...(isOnPostgres && { store_url: await urlForTest() }), ...given }
-  const db = await testDatabase()
+  const url = isOnPostgres ? await urlForTest() : null
+  const settings = { ...(url !== null && { store_url: url }), ...given }
+  const ofBoth = url === null ? { ...(await testDatabase()), close: async () => {}, tellOfInserts() {} } : null
   const dns = await startFakeDns(zone)
   onTestFinished(() => dns.close())
   const directories = { a: testDirectory(), b: testDirectory() }
   const start = async (node: 'a' | 'b'): Promise<TestNode> => {
     const clock = settableClock(machines[node])
-    const openShared: typeof openStore = async () => {
+    const openShared: typeof openStore = async ({ onFatal }) => {
+      const db = ofBoth ?? (await openPostgres({ url: url ?? '', ...(onFatal && { onFatal }) }))
       const changes = await ChangeLog.open({ db, clock })
       onTestFinished(() => changes.stop())
       const limitShares = new LeasedShares({ db, clock })
       const join = async (joining: Joining): Promise<Nodes> => {
-        const nodes = await LeasedNodes.join({ db, clock }, joining)
+        const nodes = await LeasedNodes.join({ db, clock, heard: (table) => db.tellOfInserts(table) }, joining)
         changes.join(nodes.self, joining.log)
         limitShares.join(nodes)
         return nodes
       }
-      return { db: { ...db, close: async () => {} }, clock, changes, limitShares, join, files: null }
+      return { db, clock, changes, limitShares, join, files: null, hasNodes: async () => true }
     }
     const env = {
       data_dir: directories[node],
@@ -75,7 +78,7 @@ export async function startTwoNodes(
       log: silentLog,
       onFatal,
       version: 'test',
-      open: settings['store_url'] === undefined ? openShared : openStore,
+      open: given['store_url'] === undefined ? openShared : openStore,
       ...cheapSecrets(),
     })
     onTestFinished(() => relay.stop())

@@ -13,6 +13,8 @@ export interface CommandServices extends Omit<Core, 'close'> {
   erasures: Erasures
   /** Carries out an operation of the API, as every client does. */
   perform: OperationClient
+  /** The name of this process among the nodes. */
+  owner: string
   /** Only a serving process has one. */
   follower: EventFollower | null
 }

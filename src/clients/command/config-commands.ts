@@ -9,6 +9,7 @@ import type { Made } from '../set-up/carry-out.ts'
 import type { Change } from '../set-up/plan-changes.ts'
 import { followReferences } from '../set-up/reference.ts'
 import type { SetUpServices } from '../set-up/current-state.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 import { argument, flagOption, printable, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 import { writing } from './named-files.ts'
@@ -45,10 +46,14 @@ export const configCommands: Command[] = [
       const { tree, texts, faults } = (input.prepared ?? readFile(input, {})) as ReturnType<typeof readFile>
       refuseFaults(faults)
       const wanted = readSetUp(tree, { file, texts })
-      const standing = await currentState(services)
-      const plan = planChanges(wanted, standing, { prune: flagOption(input, 'prune') })
-      refuseFaults([...faultsOfWanted(wanted, standing, services), ...plan.faults])
-      return flagOption(input, 'dry-run') ? planned(plan.changes) : carryOutAll(plan.changes, services)
+      const changes = async (): Promise<readonly Change[]> => {
+        const standing = await currentState(services)
+        const plan = planChanges(wanted, standing, { prune: flagOption(input, 'prune') })
+        refuseFaults([...faultsOfWanted(wanted, standing, services), ...plan.faults])
+        return plan.changes
+      }
+      if (flagOption(input, 'dry-run')) return planned(await changes())
+      return oneAtATime(services, async () => carryOutAll(await changes(), services))
     },
   },
   {

@@ -12,38 +12,67 @@ import { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
 import { DeliveryHistory } from '../../notify/webhook/delivery-history.ts'
 import type { Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import { WebhookList } from '../../notify/webhook/webhook-list.ts'
+import { Tidings } from './tidings.ts'
 import { needsServer, type CommandServices } from './command-services.ts'
+import { aloneAs } from '../../platform/store/only-node.ts'
 import { openCore } from '../../api/core.ts'
 import { operationClient } from '../../api/operation/operation-client.ts'
 
+interface CommandPlace {
+  /** True if the directory is only there to check a database. Such a copy is upgraded. */
+  isStaging?: boolean
+  /** Of this program, for a command that may change something. It is a node without duties, so that others leave it what it has in hand. */
+  version?: string
+}
+
 /**
- * Opens the data directory for a command while no server uses it. Only the copy that a restore checks is upgraded.
- * @throws SternaError `configuration` if another process holds it, its schema is that of another version, or the key file is not the one it
- *   was created with
+ * Opens the store for a command while no server uses the data directory; nodes on other machines may use the same database.
+ * @throws SternaError `configuration` if another process holds the directory, its schema is that of another version, or the key file is not
+ *   the one it was created with
  */
 export async function openCommandServices(
   config: Config,
   log: Log,
-  { isStaging = false } = {},
+  { isStaging = false, version }: CommandPlace = {},
 ): Promise<{ services: CommandServices; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
-  const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging, olderSchema: isStaging ? 'upgrade' : 'refuse' })
+  const olderSchema = isStaging ? 'upgrade' : 'refuse'
+  const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging, isCommand: true, olderSchema })
   try {
-    const webhooks = new WebhookList({ ...core, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
+    const name = newId('node', core.clock.now())
+    const nodes = version === undefined ? aloneAs(name) : await core.join({ version, log, onBuried: onFatal })
+    await core.changes.caughtUp()
+    const tidings = new Tidings(core)
+    const webhooks = new WebhookList(
+      { ...core, onEnabled: () => tidings.tell('enabled_webhook', '') },
+      { allowHttp: config.webhooks.allowHttp },
+    )
     await webhooks.load()
-    const noteWaiting = (): void => {}
-    const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow: () => {} })
-    const erasures = new Erasures({ ...core, owner: newId('node', core.clock.now()) }, { isAlone: true })
+    const noteWaiting = (destination: string): void => tidings.tell('due_destination', destination)
+    const tryNow = (destination: string): void => tidings.tell('retried_destination', destination)
+    const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow })
+    const erasures = new Erasures({ ...core, owner: nodes.self })
     const messageParser = startMessageParser()
     const services = {
       ...coreServices({ ...core, webhookList: webhooks, queueAdmin, erasures, noteWaiting }),
       rollup: analyticsReader(core),
       messageParser,
-      webhooks: withoutServer<Webhooks>({ list: webhooks, history: new DeliveryHistory({ ...core, wake: () => {} }) }, config.dataDir),
+      webhooks: withoutServer<Webhooks>(
+        { list: webhooks, history: new DeliveryHistory({ ...core, wake: (id) => tidings.tell('due_webhook', id) }) },
+        config.dataDir,
+      ),
     }
     const perform = operationClient(apiOperations(withoutServer<ApiServices>(services, config.dataDir)), core)
-    const close = (): Promise<void> => messageParser.stop().finally(core.close)
-    return { services: { ...core, webhooks, queueAdmin, erasures, perform, follower: null }, close }
+    const close = async (): Promise<void> => {
+      try {
+        await messageParser.stop()
+        await tidings.told()
+        await nodes.leave()
+      } finally {
+        await core.close()
+      }
+    }
+    return { services: { ...core, webhooks, queueAdmin, erasures, perform, follower: null, owner: nodes.self }, close }
   } catch (error) {
     await core.close()
     throw error

@@ -11,20 +11,25 @@ import type { CommandRequest, CommandResult } from './control-socket.ts'
 import { openCommandServices } from './open-command-services.ts'
 import { requireData } from './require-data.ts'
 
+interface Alone {
+  config: Config
+  log: Log
+  client: CommandClient
+  /** Of this program. */
+  version: string
+}
+
 /**
  * Runs a command on the data directory itself, because no server runs on it.
  * @throws SternaError `not_found` without a server's data, `configuration` if the directory cannot be opened
  */
-export async function runAlone(
-  request: CommandRequest,
-  { config, log, client }: { config: Config; log: Log; client: CommandClient },
-): Promise<CommandResult> {
+export async function runAlone(request: CommandRequest, { config, log, client, version }: Alone): Promise<CommandResult> {
   const { command, input } = parseCommand(request)
   await requireData(command, input, config)
   if (command.name === 'backup') return resultOf(await backUpAlone(input, config, log), input)
   const isNew = await closedStore(config).isNew()
-  if (isNew && onlyShows(command, input)) return inNoDirectory(config, (empty) => runOn(request, { config: empty, log, client }))
-  const ran = await runOn(request, { config, log, client })
+  if (isNew && onlyShows(command, input)) return inNoDirectory(config, (empty) => runOn(request, { config: empty, log, client, version }))
+  const ran = await runOn(request, { config, log, client, version })
   return isNew ? { ...ran, stderr: `${config.dataDir} was empty, so a new database was made there.\n${ran.stderr}` } : ran
 }
 
@@ -40,11 +45,9 @@ async function inNoDirectory<T>(config: Config, run: (empty: Config) => Promise<
   }
 }
 
-async function runOn(
-  request: CommandRequest,
-  { config, log, client }: { config: Config; log: Log; client: CommandClient },
-): Promise<CommandResult> {
-  const { services, close } = await openCommandServices(config, log)
+async function runOn(request: CommandRequest, { config, log, client, version }: Alone): Promise<CommandResult> {
+  const reads = parseCommand(request).command.reads === true
+  const { services, close } = await openCommandServices(config, log, reads ? {} : { version })
   try {
     return await runCommand(request, services, client)
   } finally {

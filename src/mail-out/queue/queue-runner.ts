@@ -74,7 +74,7 @@ export class QueueRunner {
       fields: (destination) => ({ destination }),
       onDue: (what) => (what === 'expiry' ? this.#claims.track(this.#expireInBackoff()) : this.#claimWhatIsDue()),
       noteDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
-      onFreed: () => (this.#running ? this.#lookForWaiting() : undefined),
+      onFreed: () => (this.#running ? this.lookForWaiting() : undefined),
     })
     this.#giveUpAfterMs = settings.giveUpAfterMs
     const isReady = (destination: string): boolean => this.#running && !this.#destinations.isBehind(destination, services.clock.now())
@@ -106,7 +106,7 @@ export class QueueRunner {
     await this.#claims.start()
     this.#running = true
     this.#watch.start()
-    await this.#lookForWaiting()
+    await this.lookForWaiting()
   }
 
   /**
@@ -240,7 +240,8 @@ export class QueueRunner {
     }
   }
 
-  async #lookForWaiting(): Promise<void> {
+  /** Looks in the rows which destinations have mail that waits. */
+  async lookForWaiting(): Promise<void> {
     for (const row of await this.#services.db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
       this.#destinations.noteWaiting(row.destination, row.due_at)
     }

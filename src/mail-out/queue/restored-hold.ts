@@ -28,12 +28,15 @@ export interface RestoredHold {
  * copy was made. Mail that is accepted from now on is not held. Call it before anything is sent.
  */
 export async function holdRestored({ db, health }: { db: Database; health: Health }): Promise<void> {
-  const [isNew] = await db.read('select is_held from copied where is_held = 0 limit 1')
-  if (isNew) {
-    await db.write([
-      { sql: 'update recipient set held = 2 where due_at is not null and held = 0' },
-      { sql: 'update copied set is_held = 1 where is_held = 0' },
-    ])
+  const isNew = await db.read('select is_held from copied where is_held = 0')
+  // Another node may be first, and accept mail after that.
+  if (isNew.length > 0) {
+    await unlessConflict(
+      db.write([
+        { sql: 'update copied set is_held = 1 where is_held = 0', expect: isNew.length },
+        { sql: 'update recipient set held = 2 where due_at is not null and held = 0' },
+      ]),
+    )
   }
   const hold = await restoredHold(db)
   if (!hold) return

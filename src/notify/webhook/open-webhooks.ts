@@ -47,11 +47,14 @@ export interface Webhooks {
 
 /** Loads the webhooks. They can be read and changed at once; posting begins with `start()`. */
 export async function openWebhooks(services: WebhookServices, settings: WebhookSettings): Promise<Webhooks> {
-  const { db, nodes, clock, log, metrics, reprieve } = services
+  const { db, nodes, changes, clock, log, metrics, reprieve } = services
   const poster = new WebhookPoster(services, settings)
   const list: WebhookList = new WebhookList({ ...services, onEnabled: () => runner.webhookEnabled() }, settings)
   const runner: WebhookRunner = new WebhookRunner({ db, nodes, clock, log, metrics, list, poster, reprieve }, settings)
   await list.load()
+  const load = (): Promise<void> => runner.lookForDue()
+  changes.on('due_webhook', { load, reload: async (webhookId) => runner.wake(webhookId) })
+  changes.on('enabled_webhook', { load, reload: async () => runner.webhookEnabled() })
   return {
     list,
     history: new DeliveryHistory({ db, clock, wake: (webhookId) => runner.wake(webhookId) }),

@@ -77,7 +77,7 @@ export class WebhookRunner {
       what: 'webhook deliveries',
       fields: (webhookId) => ({ webhookId }),
       onDue: (webhookId) => this.#turns.request(webhookId),
-      onFreed: () => (this.#running ? this.#lookForDue() : undefined),
+      onFreed: () => (this.#running ? this.lookForDue() : undefined),
       putBack,
       mayBatch: true,
     })
@@ -94,7 +94,7 @@ export class WebhookRunner {
   async start(): Promise<void> {
     await this.#claims.start()
     this.#running = true
-    await this.#lookForDue()
+    await this.lookForDue()
     this.#endFanOut = await this.#services.nodes.duty('webhook fan-out', async () => {
       await this.#log.start()
       return () => this.#log.stop()
@@ -128,7 +128,8 @@ export class WebhookRunner {
     else this.#claims.wake(webhookId, dueAt)
   }
 
-  async #lookForDue(): Promise<void> {
+  /** Looks in the rows which webhooks have posts that are due. */
+  async lookForDue(): Promise<void> {
     for (const { webhook_id: id, due_at: dueAt } of await this.#services.db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
       if (dueAt !== null) this.wake(id, dueAt)
     }

@@ -186,3 +186,6 @@ export class LeasedNodes implements Nodes {
     return [...new Map(statements.map((statement) => [statement.sql, statement])).values()]
   }
 }
+
+/** Whether there are any; some may have died. */
+export const hasNodes = async (db: Pick<Database, 'read'>): Promise<boolean> => (await db.read('select name from node limit 1')).length > 0

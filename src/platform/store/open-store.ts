@@ -4,7 +4,7 @@ import { askedClock, type AskedClockSettings } from './asked-clock.ts'
 import { ChangeLog } from './change-log.ts'
 import { aloneWithChanges } from './changes.ts'
 import { requireNotCopied } from './copied-mark.ts'
-import { LeasedNodes } from './leased-nodes.ts'
+import { hasNodes, LeasedNodes } from './leased-nodes.ts'
 import type { Joining, Nodes } from './nodes.ts'
 import { LeasedShares } from './leased-shares.ts'
 import { aloneWithLimits } from './local-windows.ts'
@@ -58,6 +58,7 @@ async function openEither({ clock, place, onMachineClock, ...options }: Omit<Ope
       changes: aloneWithChanges,
       limitShares: aloneWithLimits(services),
       join: (joining) => onlyNode(services, joining),
+      hasNodes: async () => false,
     }
   }
   const held = holdDirectory(directory)
@@ -96,5 +97,5 @@ async function servedStore(opened: ServedDatabase, settings: AskedClockSettings)
     limitShares.join(nodes)
     return nodes
   }
-  return { db, clock, changes, limitShares, files: null, join }
+  return { db, clock, changes, limitShares, files: null, join, hasNodes: () => hasNodes(db) }
 }

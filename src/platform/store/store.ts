@@ -14,8 +14,10 @@ export interface Store {
   limitShares: LimitShares
   /** Null for a database on a server: what needs files is refused there (`requireFiles`). */
   files: StoreFiles | null
-  /** Makes this process a node, which takes mail and other work in hand. A command does without. */
+  /** Makes this process a node, which may have work in hand. A command that changes something is one without duties. */
   join(joining: Joining): Promise<Nodes>
+  /** Whether there are nodes, as far as anybody knows. Where one process at a time holds the database, nobody else can be one. */
+  hasNodes(): Promise<boolean>
 }
 
 /** What only a database in files of its own can do. */

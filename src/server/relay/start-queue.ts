@@ -57,6 +57,10 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   // If it cannot start, the threads must still end, or the process would stay.
   stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
   accounts.onResumed((accountId) => queue.accountResumed(accountId))
+  const { changes, clock } = services
+  const load = (): Promise<void> => queue.lookForWaiting()
+  changes.on('due_destination', { load, reload: async (destination) => queue.noteWaiting(destination, clock.now()) })
+  changes.on('retried_destination', { load, reload: async (destination) => queue.tryNow(destination) })
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue

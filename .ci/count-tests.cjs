@@ -8,8 +8,9 @@ const { testResults } = text === '' ? { testResults: [] } : JSON.parse(text)
 let [passed, failed] = [0, 0]
 for (const { name, assertionResults, message } of testResults) {
   const path = relative('.', name)
-  const bad = assertionResults.filter(({ status }) => status !== 'passed')
-  passed += assertionResults.length - bad.length
+  const ran = assertionResults.filter(({ meta }) => !meta.leftOut)
+  const bad = ran.filter(({ status }) => status !== 'passed')
+  passed += ran.length - bad.length
   failed += bad.length
   // The file's own message says why the tests were skipped, where what precedes them failed.
   for (const { fullName, status, failureMessages = [] } of bad)

@@ -55,6 +55,8 @@ const special: Record<string, string | null> = {
   cursor: null,
   node: null,
   rate_window: null,
+  limit_share: null,
+  limit_lock: null,
   rollup: null,
   rollup_latency: null,
   rollup_link: null,

@@ -8,4 +8,17 @@ import { isAboutFiles, isOnPostgres } from './tests-on-postgres.ts'
 // Ends the search for a smaller counterexample in time to tell the one that was found.
 fc.configureGlobal({ numRuns: cases(100), interruptAfterTimeLimit: 120_000 })
 afterAll(finishFile)
-if (isOnPostgres) beforeEach(({ task, skip }) => skip(isAboutFiles(task.file.name, task.name)))
+if (isOnPostgres) {
+  beforeEach(({ task, skip }) => {
+    if (!isAboutFiles(task.file.name, task.name)) return
+    // CI counts what is skipped as failed, but for these.
+    task.meta.leftOut = true
+    skip()
+  })
+}
+
+declare module 'vitest' {
+  interface TaskMeta {
+    leftOut?: boolean
+  }
+}

@@ -77,7 +77,7 @@ export class CountedUses {
     const waits = keys.map(async (key) => {
       const [row] = await this.#services.db.read<{ expires_at: number }>(
         `select expires_at from counted_use where key = :key and expires_at > :now and expires_at <= :latest
-          order by expires_at desc limit 1 offset :skip`,
+          order by expires_at desc, id limit 1 offset :skip`,
         { key, now, latest: this.#latestAt(now), skip: this.#limit.limit - 1 },
       )
       return row ? row.expires_at - now : 1

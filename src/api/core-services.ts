@@ -7,6 +7,7 @@ import { Examinations } from '../upkeep/doctor/examinations.ts'
 import { examination } from '../upkeep/doctor/run-doctor.ts'
 import { explainAddress } from '../upkeep/doctor/explain-address.ts'
 import { ownAddresses, ownRecords } from '../upkeep/doctor/own-addresses.ts'
+import { listNodes } from '../platform/store/node-rows.ts'
 import type { Erasures } from '../upkeep/erasure/erasures.ts'
 import { EventFeed } from '../mail/event/event-feed.ts'
 import { ReturnedMailList } from '../mail-back/feedback/returned-mail-list.ts'
@@ -50,7 +51,8 @@ export function coreServices(services: Core & OwnServices) {
     returnedMailList: new ReturnedMailList(db),
     suppressions: new SuppressionEntries(services),
     examinations: new Examinations(clock, () => examination(services)),
-    /** Those that this server's mail leaves from; none if they are not known. */
+    nodeList: () => listNodes(services),
+    /** Those that the mail of all nodes leaves from; none if they are not known. */
     ownAddresses: () => ownAddresses(services),
     /** The records to publish for this server. */
     ownRecords: () => ownRecords(services),

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { hostname } from 'node:os'
 import { AccountPolicies } from '../senders/account/account-policies.ts'
 import { Accounts } from '../senders/account/accounts.ts'
 import { AuditLog } from '../senders/account/audit-log.ts'
@@ -26,6 +27,7 @@ import { SendingDomains, type SendingDomainSettings } from '../senders/sending-d
 import { isFullName } from '../platform/smtp/domain-name.ts'
 import type { DamagedError } from '../platform/store/database.ts'
 import { openStore } from '../platform/store/open-store.ts'
+import type { Joining } from '../platform/store/nodes.ts'
 import type { Store, Upgrade } from '../platform/store/store.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
@@ -107,6 +109,12 @@ export async function openCore(config: Config, outside: Environment): Promise<Co
     throw error
   }
 }
+
+/** What nodes know each other by. */
+export const joiningFrom = ({ mode, hostname: name, baseUrl, returnPath }: Config): Pick<Joining, 'machine' | 'settings'> => ({
+  machine: hostname(),
+  settings: { mode, hostname: name, baseUrl, returnPathDomain: returnPath.domain },
+})
 
 async function open(config: Config, outside: Environment): Promise<Omit<Opened, 'secrets'>> {
   const { clock, log, onFatal, busyTimeoutMs, copyLimit, olderSchema, nameServerSockets = Infinity } = outside

@@ -88,6 +88,8 @@ export class Health {
   readonly #clock: Pick<Clock, 'now'>
   readonly #log: Log
   readonly #faults = new Map<FaultName, Fault>()
+  /** Called when a fault has begun or is over. */
+  onChange: () => void = () => {}
 
   constructor({ clock, log }: { clock: Pick<Clock, 'now'>; log: Log }) {
     this.#clock = clock
@@ -110,6 +112,7 @@ export class Health {
     const message = messages[name].replace(/\{(\w+)\}/g, (_, detail: string) => String(details[detail]))
     this.#faults.set(name, { name, message, since: isoTime(this.#clock.now()) })
     this.#log.error({ fault: name, ...details }, message)
+    this.onChange()
   }
 
   /** Whether the fault is present. */
@@ -119,7 +122,9 @@ export class Health {
 
   /** Clears a fault, if there is one. */
   clear(name: FaultName): void {
-    if (this.#faults.delete(name)) this.#log.info({ fault: name }, 'the fault is over')
+    if (!this.#faults.delete(name)) return
+    this.#log.info({ fault: name }, 'the fault is over')
+    this.onChange()
   }
 
   /** Reports the fault if it is present, else clears it. */

@@ -1,11 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { openAccount } from '../../src/platform/certificate/acme-account.ts'
-import { acmeDirectory } from '../../src/platform/certificate/acme-certificates.ts'
+import { authorityName } from '../../src/platform/certificate/acme-certificates.ts'
+import { AcmeState } from '../../src/platform/certificate/acme-state.ts'
+import { certificateRows, issuedId, openRow, type CertificateRow } from '../../src/platform/certificate/certificate-rows.ts'
 import { AcmeSession } from '../../src/platform/certificate/acme-session.ts'
 import { createLog, silentLog } from '../../src/platform/log.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
@@ -13,7 +15,8 @@ import { startFakeDns, type FakeDns, type FakeZone } from '../support/fake-dns.t
 import { startPebble, type Pebble } from '../support/pebble.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { certificateServices } from '../support/certificate-services.ts'
+import { startTwoNodes, type TestNode } from '../support/two-nodes.ts'
 
 /**
  * A whole relay gets its certificates from Pebble. Port 80 of its hostname leads elsewhere, so HTTP-01 fails there and TLS-ALPN-01 must
@@ -70,8 +73,8 @@ afterAll(async () => {
   await dns?.close()
 })
 
-/** A file of what the relay has of Pebble. */
-const file = (name: string): string => join(acmeDirectory(relay.dataDir, pebble.directory), name)
+const write = (sql: string, params = {}) => relay.relay.services.db.write([{ sql, params }])
+const kept = () => new AcmeState(relay.relay.services, authorityName(pebble.directory))
 const got = (name: string): string[] =>
   logged.filter((line) => line['message'] === 'got a certificate' && line['name'] === name).map((line) => line['fingerprint'])
 const failed = (name: string) => logged.filter((line) => line['nextAttempt'] !== undefined && line['name'] === name)
@@ -162,24 +165,45 @@ test('a tracking host gets one once its record is verified, and links lead there
   expect(await trackedLink()).toBe(`https://${tracking}/t/c`)
 })
 
-test('a restart keeps account and certificates; files that are damaged do not stop it and are replaced', async () => {
+test('a restart keeps account and certificates; what is damaged does not stop it and is replaced', async () => {
   const before = pebble.posted.length
   await relay.restart()
   await reload()
   expect([await atHttps(server), await atHttps(web), await atHttps(tracking)]).toEqual([got(server)[0], got(web)[0], got(tracking)[0]])
   expect(pebble.posted.length).toBe(before)
 
-  await relay.restart(() => {
-    writeFileSync(file(`${web}.pem`), readFileSync(file(`${web}.pem`), 'utf8').slice(0, 500))
-    writeFileSync(file('account.json'), '')
-  })
+  await write('update certificate set chain = :chain where name = :web', { chain: '-----BEGIN CERTIFICATE-----', web })
+  await write('update acme set account = :account', { account: Buffer.from('nonsense') })
+  await relay.restart()
   await expect.poll(() => got(web)).toHaveLength(2)
   expect(await atHttps(web)).toBe(got(web)[1])
   expect(await atHttps(server)).toBe(got(server)[0])
 })
 
+test('files of an earlier version are taken into the database, and nothing is ordered for them', async () => {
+  const { services } = relay.relay
+  const [row] = await certificateRows(services.db, { authority: kept().authority, id: issuedId(kept().authority, web) })
+  const { cert, key } = openRow(row as CertificateRow, services.secrets)
+  const [account, attempts] = await Promise.all([kept().account(), kept().attempts()])
+  const directory = join(relay.dataDir, 'tls', 'acme', authorityName(pebble.directory))
+  await write('delete from certificate where name = :web', { web })
+  await write('delete from acme')
+  const before = pebble.orders()
+  await relay.restart(() => {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, `${web}.pem`), `${cert}\n${key}`)
+    writeFileSync(join(directory, 'account.json'), JSON.stringify(account))
+    writeFileSync(join(directory, 'attempts.json'), JSON.stringify(attempts))
+    writeFileSync(join(directory, `${tracking}.pem`), '')
+  })
+  await reload()
+  expect([await atHttps(web), pebble.orders()]).toEqual([got(web).at(-1), before])
+  expect(await kept().account()).toEqual(account)
+  expect(readdirSync(join(relay.dataDir, 'tls', 'acme'))).toEqual([])
+})
+
 test('a closed account is replaced by a new one', async () => {
-  const { url, key } = JSON.parse(readFileSync(file('account.json'), 'utf8'))
+  const { url = null, key = '' } = (await kept().account()) ?? {}
   const authority = {
     directory: pebble.directory,
     ca: readFileSync(pebble.ca, 'utf8'),
@@ -188,13 +212,13 @@ test('a closed account is replaced by a new one', async () => {
   }
   const session = new AcmeSession(authority, key)
   session.account = url
-  expect((await session.post(url, { status: 'deactivated' })).body['status']).toBe('deactivated')
-  await relay.restart(() => {
-    writeFileSync(file(`${web}.pem`), '')
-    writeFileSync(file('account.json'), JSON.stringify({ directory: pebble.directory, url, key, madeAt: 0 }))
-  })
-  await expect.poll(() => got(web)).toHaveLength(3)
-  expect(JSON.parse(readFileSync(file('account.json'), 'utf8')).url).not.toBe(url)
+  expect((await session.post(url ?? '', { status: 'deactivated' })).body['status']).toBe('deactivated')
+  const count = got(web).length
+  await write("update certificate set chain = '' where name = :web", { web })
+  await kept().keepAccount({ directory: pebble.directory, url, key, madeAt: 0 })
+  await relay.restart()
+  await expect.poll(() => got(web)).toHaveLength(count + 1)
+  expect((await kept().account())?.url).not.toBe(url)
 })
 
 test('a rate limit is waited for as long as the authority asks, and then all is renewed without a restart', async () => {
@@ -228,10 +252,95 @@ test('an authority that requires external account binding accepts it, and refuse
   onTestFinished(() => strict.stop())
   const { signal } = new AbortController()
   const authority = { directory: strict.directory, ca: readFileSync(strict.ca, 'utf8'), userAgent: 'test', signal }
-  const settings = { authority, directory: testDirectory(), email: null, log: silentLog, now: Date.now() }
+  const state = new AcmeState(await certificateServices(), 'pebble')
+  const settings = { authority, state, email: null, log: silentLog, now: Date.now() }
   await expect(openAccount({ ...settings, externalAccount: null })).rejects.toMatchObject({ type: 'externalAccountRequired' })
   await expect(openAccount({ ...settings, externalAccount: { keyId: 'kid-1', macKey: 'AAAA' } })).rejects.toThrow()
   const { account } = await openAccount({ ...settings, externalAccount: { keyId: 'kid-1', macKey } })
   expect(account).toMatch(/^https:/)
   expect((await openAccount({ ...settings, externalAccount: null })).account).toBe(account)
+})
+
+/** Two nodes; the authority asks the second one, wherever the order was placed. */
+async function startPair(more: Record<string, string> = {}) {
+  const [name, hostA, hostB] = ['pair.relay.example', '127.0.0.6', '127.0.0.7']
+  const names = await startFakeDns({ [name]: { a: [hostB] } })
+  onTestFinished(() => names.close())
+  const [httpPort, secure] = [await freePort(), await freePort()]
+  const authority = await startPebble({ nameServer: names.server, httpPort, tlsPort: secure })
+  onTestFinished(() => authority.stop())
+  const ports = (host: string) => ({ http_listen: `${host}:${httpPort}`, http_tls_listen: `${host}:${secure}` })
+  const settings = {
+    hostname: name,
+    base_url: `https://${name}`,
+    dns_servers: names.server,
+    acme_enabled: 'true',
+    acme_directory: authority.directory,
+    acme_ca: authority.ca,
+    ...ports(hostA),
+    ...more,
+  }
+  const { a, b } = await startTwoNodes(settings, {}, { ofB: ports(hostB) })
+  for (const { clock: ofNode } of [a, b]) ofNode.set(Date.now())
+  const shownAt = async (host: string): Promise<string | null> => {
+    const socket = connectTcp({ host, port: secure })
+    const seen = await new Promise<TLSSocket>((resolve, reject) => {
+      const client = connect({ socket, servername: name, rejectUnauthorized: false }, () => resolve(client)).on('error', reject)
+    })
+    const certificate = seen.getPeerX509Certificate()
+    seen.destroy()
+    return certificate?.issuer.includes('Pebble') ? certificate.fingerprint256 : null
+  }
+  return { a, b, authority, atA: () => shownAt(hostA), atB: () => shownAt(hostB) }
+}
+
+const pass = (...nodes: TestNode[]): void => nodes.forEach((node) => node.clock.advance(500))
+
+test.each(['http-01', 'tls-alpn-01'])('one of two nodes orders, the other answers %s, and both use the certificate', async (challenge) => {
+  const { a, b, authority, atA, atB } = await startPair({ acme_challenges: challenge })
+  await expect
+    .poll(() => {
+      pass(a, b)
+      return atA()
+    })
+    .not.toBeNull()
+  await expect
+    .poll(() => {
+      pass(a, b)
+      return atB()
+    })
+    .toBe(await atA())
+  expect(authority.orders()).toBe(1)
+})
+
+test('if the node dies that has placed an order, the other goes on with it', async () => {
+  const { a, b, authority, atB } = await startPair()
+  // It waits until the other has seen what to answer, whose time stands still.
+  await expect
+    .poll(() => {
+      pass(a)
+      return authority.orders()
+    })
+    .toBe(1)
+  await expect.poll(() => a.relay.services.db.read('select token from acme_answer')).toHaveLength(1)
+  for (let seconds = 0; seconds < 70; seconds++) {
+    b.clock.advance(1_000)
+    await b.relay.services.db.read('select 1').then(() => new Promise(setImmediate))
+  }
+  await expect
+    .poll(async () => {
+      b.clock.advance(1_000)
+      await b.relay.reload(b.relay.services.config)
+      return atB()
+    })
+    .not.toBeNull()
+  expect(authority.orders()).toBe(1)
+  let hasStopped = false
+  void a.relay.stop().then(() => (hasStopped = true))
+  await expect
+    .poll(() => {
+      a.clock.advance(100)
+      return hasStopped
+    })
+    .toBe(true)
 })

@@ -27,6 +27,7 @@ import { PostgresSession } from '../support/postgres-session.ts'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
+import { joining } from '../support/test-core.ts'
 import { startTwoNodes } from '../support/two-nodes.ts'
 
 /** The store on a server of PostgreSQL. */
@@ -159,7 +160,7 @@ async function openNode(url: string, name: string): Promise<LogNode> {
   const store = await openStore({ place: placeOf(url), clock: systemClock, onFatal: (error) => expect.unreachable(error.message) })
   const { db } = store
   onTestFinished(() => db.close())
-  const nodes = await store.join({ version: 'test', log: silentLog, onBuried: (error) => expect.unreachable(error.message) })
+  const nodes = await store.join({ ...joining, onBuried: (error) => expect.unreachable(error.message) })
   onTestFinished(() => nodes.leave())
   const seen: string[] = []
   const reader = new LogReader(

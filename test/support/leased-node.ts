@@ -3,6 +3,7 @@ import { silentLog } from '../../src/platform/log.ts'
 import type { Database, Statement } from '../../src/platform/store/database.ts'
 import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { LeasedNodes } from '../../src/platform/store/leased-nodes.ts'
+import type { SharedSettings } from '../../src/platform/store/nodes.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 
 /** A node with a clock of its own, whose database can be cut off. */
@@ -19,9 +20,18 @@ export interface TestNode {
   idle(): Promise<void>
 }
 
+interface LeasedNodeOptions {
+  isWatching?: boolean
+  /** Those that differ from the usual ones. */
+  settings?: Partial<SharedSettings>
+  clock?: SettableClock
+}
+
+const settings = { mode: 'live', hostname: 'mail.example', baseUrl: 'https://mail.example', returnPathDomain: 'mail.example' }
+
 /** Joins a database that others may have joined. */
-export async function leasedNode(db: Pick<Database, 'write'>, { isWatching = true } = {}): Promise<TestNode> {
-  const clock = settableClock()
+export async function leasedNode(db: Pick<Database, 'write'>, options: LeasedNodeOptions = {}): Promise<TestNode> {
+  const { isWatching = true, clock = settableClock() } = options
   let open = Promise.withResolvers<void>()
   open.resolve()
   const pending = new Set<Promise<unknown>>()
@@ -35,7 +45,13 @@ export async function leasedNode(db: Pick<Database, 'write'>, { isWatching = tru
   const node: TestNode = {
     nodes: await LeasedNodes.join(
       { db: { write }, clock, deadline, heard: (table) => node.heard.push(table) },
-      { version: '1', log: silentLog, onBuried: (error) => (node.buried = error) },
+      {
+        version: '1',
+        machine: 'here',
+        settings: { ...settings, ...options.settings },
+        log: silentLog,
+        onBuried: (error) => (node.buried = error),
+      },
     ),
     clock,
     buried: null,
@@ -57,6 +73,18 @@ export async function leasedNode(db: Pick<Database, 'write'>, { isWatching = tru
     return node.nodes.leave().catch(() => {})
   })
   return node
+}
+
+/** Waits for work, such as joining, for which time has to pass by these clocks. */
+export async function whileTimePasses<T>(db: Database, clocks: SettableClock[], work: Promise<T>): Promise<T> {
+  let isDone = false
+  void work.catch(() => {}).finally(() => (isDone = true))
+  while (!isDone) {
+    for (const clock of clocks) clock.advance(500)
+    // What was written meanwhile is answered.
+    for (let times = 0; times < 2; times++) await db.read('select 1').then(() => new Promise(setImmediate))
+  }
+  return work
 }
 
 /** Lets time pass for these nodes, a second at a time; for others it stands still, as if they were stopped. */

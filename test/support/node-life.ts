@@ -5,11 +5,14 @@ import type { Database } from '../../src/platform/store/database.ts'
 import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
 import { hasNodes } from '../../src/platform/store/leased-nodes.ts'
 import { silentLog } from '../../src/platform/log.ts'
-import { leasedNode, pass, type TestNode } from './leased-node.ts'
+import { leasedNode, pass, whileTimePasses, type TestNode } from './leased-node.ts'
+import { settableClock } from './settable-clock.ts'
 
-/** Beside a relay that does not beat, and is buried for it, one node dies, and another takes over and stops. */
+/** Beside a relay that does not beat, and is buried for it, one node dies, another takes over, a third is refused, and all stop. */
 export async function outliveNodes(db: Database): Promise<void> {
-  const [dead, next] = [await leasedNode(db), await leasedNode(db)]
+  const clock = settableClock()
+  const dead = await whileTimePasses(db, [clock], leasedNode(db, { clock }))
+  const next = await leasedNode(db)
   claimsOf(next, db)
   const [ofDead, ofNext] = [requestsAt(dead, db), requestsAt(next, db)]
   for (const windows of [ofDead, ofNext]) expect(await windows.of('acc_1').take(10)).toBe(true)
@@ -20,6 +23,8 @@ export async function outliveNodes(db: Database): Promise<void> {
   expect(next.nodes.live()).toEqual([next.nodes.self])
   await end()
   expect(await hasNodes(db)).toBe(true)
+  const unlike = leasedNode(db, { settings: { mode: 'sandbox' }, clock })
+  await expect(whileTimePasses(db, [clock, next.clock], unlike)).rejects.toThrow('mode is sandbox here')
   await next.nodes.leave()
   expect(await hasNodes(db)).toBe(false)
   next.clock.advance(60_000)

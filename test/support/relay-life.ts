@@ -13,6 +13,7 @@ import { silentLog } from '../../src/platform/log.ts'
 import { ChangeLog } from '../../src/platform/store/change-log.ts'
 import { ConflictError } from '../../src/platform/store/database.ts'
 import { cancelClaimed } from '../../src/notify/webhook/webhook-delivery-store.ts'
+import { keepCertificates } from './certificate-life.ts'
 import { hearOfDomains } from './domain-report-life.ts'
 import { forgetRecipient } from './erasure-life.ts'
 import { startFakeMx } from './fake-mx.ts'
@@ -64,6 +65,7 @@ export async function livedRelay(): Promise<TestRelay> {
   const [goodId = '', badId = ''] = await addWebhooks(relay, good, bad)
   await command(relay, 'account', 'create', 'other')
   await keepAccounts(relay)
+  await keepCertificates(relay)
   await keepPeople(relay, (...argv) => command(relay, ...argv))
   await keepDomains(relay)
   await keepTemplates(relay)

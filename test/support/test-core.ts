@@ -30,6 +30,8 @@ export interface TestCore extends Core {
 
 export const joining: Joining = {
   version: 'test',
+  machine: 'here',
+  settings: { mode: 'live', hostname: 'mail.example.com', baseUrl: 'https://mail.example.com', returnPathDomain: 'mail.example.com' },
   log: silentLog,
   onBuried(error) {
     throw error

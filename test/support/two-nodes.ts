@@ -6,7 +6,7 @@ import { silentLog } from '../../src/platform/log.ts'
 import { ChangeLog } from '../../src/platform/store/change-log.ts'
 import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
 import { LeasedNodes } from '../../src/platform/store/leased-nodes.ts'
-import type { Joining, Nodes } from '../../src/platform/store/nodes.ts'
+import { BuriedError, type Joining, type Nodes } from '../../src/platform/store/nodes.ts'
 import { openStore } from '../../src/platform/store/open-store.ts'
 import { openPostgres } from '../../src/platform/store/postgresql/postgres-database.ts'
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
@@ -28,23 +28,36 @@ export interface TestNode {
   call(method: string, path: string, options?: { token?: string; body?: unknown }): Promise<{ status: number; body: any }>
 }
 
+export interface TwoNodes {
+  a: TestNode
+  b: TestNode
+  /** Starts another, with a copy of the key file and with some settings of its own. */
+  startAnother(settings: Record<string, string>, clock: SettableClock): Promise<TestNode>
+}
+
+interface TwoMachines {
+  /** When the clocks of their machines begin. */
+  a?: number
+  b?: number
+  /** Settings of the second alone. */
+  ofB?: Record<string, string>
+}
+
 /**
  * Two whole relays over one database: one of SQLite in this process, or that of the setting `store_url`. Neither reads the other's changes by
- * itself until its clock moves; move both alike. On a server they do, by its clock. `machines`: when the clocks of their machines begin.
+ * itself until its clock moves; move both alike. On a server they do, by its clock.
  */
 export async function startTwoNodes(
   given: Record<string, string> = {},
   zone: FakeZone = {},
-  machines: { a?: number; b?: number } = {},
-): Promise<{ a: TestNode; b: TestNode }> {
+  machines: TwoMachines = {},
+): Promise<TwoNodes> {
   const url = isOnPostgres ? await urlForTest() : null
   const settings = { ...(url !== null && { store_url: url }), ...given }
   const ofBoth = url === null ? { ...(await testDatabase()), close: async () => {}, tellOfInserts() {} } : null
   const dns = await startFakeDns(zone)
   onTestFinished(() => dns.close())
-  const directories = { a: testDirectory(), b: testDirectory() }
-  const start = async (node: 'a' | 'b'): Promise<TestNode> => {
-    const clock = settableClock(machines[node])
+  const start = async (directory: string, own: Record<string, string>, clock: SettableClock): Promise<TestNode> => {
     const openShared: typeof openStore = async ({ onFatal }) => {
       const db = ofBoth ?? (await openPostgres({ url: url ?? '', ...(onFatal && { onFatal }) }))
       const changes = await ChangeLog.open({ db, clock })
@@ -59,7 +72,7 @@ export async function startTwoNodes(
       return { db, clock, changes, limitShares, join, files: null, hasNodes: async () => true }
     }
     const env = {
-      data_dir: directories[node],
+      data_dir: directory,
       hostname: 'relay.example',
       http_listen: '127.0.0.1:0',
       submission_listen: '127.0.0.1:0',
@@ -68,10 +81,12 @@ export async function startTwoNodes(
       dns_servers: dns.server,
       delivery_allow_private_addresses: 'true',
       ...settings,
+      ...own,
     }
     const variables = Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value]))
-    const onFatal = (error: Error): never => {
-      throw error
+    // A test that stops the time of a node has it buried.
+    const onFatal = (error: Error): void => {
+      if (!(error instanceof BuriedError)) throw error
     }
     const relay = await startRelay(loadConfig({ env: variables }), {
       clock,
@@ -103,9 +118,14 @@ export async function startTwoNodes(
       },
     }
   }
-  const a = await start('a')
-  copyFileSync(join(directories.a, 'secret.key'), join(directories.b, 'secret.key'))
-  return { a, b: await start('b') }
+  const first = testDirectory()
+  const a = await start(first, {}, settableClock(machines.a))
+  const startAnother: TwoNodes['startAnother'] = (own, clock) => {
+    const directory = testDirectory()
+    copyFileSync(join(first, 'secret.key'), join(directory, 'secret.key'))
+    return start(directory, own, clock)
+  }
+  return { a, b: await startAnother(machines.ofB ?? {}, settableClock(machines.b)), startAnother }
 }
 
 async function urlForTest(): Promise<string> {

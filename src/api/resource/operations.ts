@@ -16,6 +16,7 @@ import { explainOperations } from './explain-operations.ts'
 import { feedbackOperations } from './feedback-operations.ts'
 import { findOperations } from './find-operations.ts'
 import { metricsOperations } from './metrics-operations.ts'
+import { nodeOperations } from './node-operations.ts'
 import { passkeyOperations } from './passkey-operations.ts'
 import { passwordOperations } from './password-operations.ts'
 import { previewOperations } from './preview-operations.ts'
@@ -64,6 +65,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...serverAddressOperations(services),
     ...serverDomainOperations(services),
     ...doctorOperations(services),
+    ...nodeOperations(services),
     ...metricsOperations(services),
     ...sessionOperations(services),
     ...passwordOperations(services),

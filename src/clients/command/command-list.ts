@@ -12,6 +12,7 @@ import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { logCommands } from './log-commands.ts'
 import { messageCommands } from './message-commands.ts'
+import { nodeCommands } from './node-commands.ts'
 import { operationCommands } from './operation-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
@@ -33,6 +34,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
       { name: 'serve', needs: 'directory', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
       ...healthCommands,
       ...doctorCommands,
+      ...nodeCommands,
       ...configCommands,
       ...logCommands,
       ...backupCommands,

@@ -15,7 +15,7 @@ import { WebhookList } from '../../notify/webhook/webhook-list.ts'
 import { Tidings } from './tidings.ts'
 import { needsServer, type CommandServices } from './command-services.ts'
 import { aloneAs } from '../../platform/store/only-node.ts'
-import { openCore } from '../../api/core.ts'
+import { joiningFrom, openCore } from '../../api/core.ts'
 import { operationClient } from '../../api/operation/operation-client.ts'
 
 interface CommandPlace {
@@ -40,7 +40,7 @@ export async function openCommandServices(
   const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging, isCommand: true, olderSchema })
   try {
     const name = newId('node', core.clock.now())
-    const nodes = version === undefined ? aloneAs(name) : await core.join({ version, log, onBuried: onFatal })
+    const nodes = version === undefined ? aloneAs(name) : await core.join({ ...joiningFrom(config), version, log, onBuried: onFatal })
     await core.changes.caughtUp()
     const tidings = new Tidings(core)
     const webhooks = new WebhookList(

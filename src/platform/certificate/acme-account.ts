@@ -1,33 +1,19 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { replaceFileLater } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 import { AcmeProblem } from './acme-problem.ts'
+import type { AcmeState, StoredAccount } from './acme-state.ts'
 import { AcmeSession, type AcmeAuthority, type ExternalAccount } from './acme-session.ts'
 import { newKeyPair, pemOf } from './signing-request.ts'
 
 interface AccountSettings {
   authority: AcmeAuthority
   /** Where the account is kept. */
-  directory: string
+  state: AcmeState
   /** Whom the authority may write to; null: nobody. */
   email: string | null
   externalAccount: ExternalAccount | null
   log: Log
   /** Epoch, ms. */
   now: number
-}
-
-/** In `account.json`. */
-interface StoredAccount {
-  /** The directory of its authority. */
-  directory: string
-  /** Null until the authority has made it. */
-  url: string | null
-  /** PEM */
-  key: string
-  /** Epoch, ms. */
-  madeAt: number
 }
 
 /** An account that the authority refuses is replaced at most this often, ms: there are limits on new ones. */
@@ -39,9 +25,8 @@ const replaceEvery = 6 * 3_600_000
  * @throws AcmeProblem
  */
 export async function openAccount(settings: AccountSettings, refusal: AcmeProblem | null = null): Promise<AcmeSession> {
-  const { authority, directory, now } = settings
-  const file = join(directory, 'account.json')
-  const kept = await readAccount(file, authority)
+  const { authority, state, now } = settings
+  const kept = await readAccount(state, authority)
   const isYoung = kept !== null && now - kept.madeAt < replaceEvery
   if (refusal?.type === 'unauthorized' && isYoung) throw new AcmeProblem('account', refusal.message, { cause: refusal })
   const stored = refusal === null ? kept : null
@@ -51,8 +36,7 @@ export async function openAccount(settings: AccountSettings, refusal: AcmeProble
   }
   const key = stored?.key ?? pemOf(await newKeyPair())
   const session = stored?.session ?? new AcmeSession(authority, key)
-  const keep = (url: string | null): Promise<void> =>
-    replaceFileLater(file, `${JSON.stringify({ directory: authority.directory, url, key, madeAt: now } satisfies StoredAccount)}\n`)
+  const keep = (url: string | null): Promise<void> => state.keepAccount({ directory: authority.directory, url, key, madeAt: now })
   // Kept first: if we stop now, the next start finds the same account.
   await keep(null)
   session.account = await register(session, settings)
@@ -60,10 +44,10 @@ export async function openAccount(settings: AccountSettings, refusal: AcmeProble
   return session
 }
 
-async function readAccount(file: string, authority: AcmeAuthority): Promise<(StoredAccount & { session: AcmeSession }) | null> {
+async function readAccount(state: AcmeState, authority: AcmeAuthority): Promise<(StoredAccount & { session: AcmeSession }) | null> {
+  const stored = await state.account()
   try {
-    const stored = JSON.parse(await readFile(file, 'utf8')) as StoredAccount
-    return stored.directory === authority.directory ? { ...stored, session: new AcmeSession(authority, stored.key) } : null
+    return stored?.directory === authority.directory ? { ...stored, session: new AcmeSession(authority, stored.key) } : null
   } catch {
     return null
   }

@@ -1,23 +1,29 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SecureContext } from 'node:tls'
 import type { Clock } from '../clock.ts'
-import { replaceFileLater } from '../durable-file.ts'
 import { messageOf } from '../errors.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Health } from '../health.ts'
 import type { Log } from '../log.ts'
 import type { Resolver } from '../resolver.ts'
+import type { Changes } from '../store/changes.ts'
+import type { Database } from '../store/database.ts'
 import { openAccount } from './acme-account.ts'
 import { adviceFor } from './acme-advice.ts'
-import { fillOrder, placeOrder, type Order } from './acme-order.ts'
+import { fillOrder, placeOrder, reopenOrder, type Order } from './acme-order.ts'
 import { AcmeProblem } from './acme-problem.ts'
 import type { AcmeSession, ExternalAccount } from './acme-session.ts'
+import { AcmeState } from './acme-state.ts'
+import { adoptFiles } from './adopt-files.ts'
 import * as attempts from './attempt-state.ts'
 import { ChallengeAnswers, type ChallengeType } from './challenge-answers.ts'
 import { IssuedCertificates, type IssuedCertificate } from './issued-certificates.ts'
+import type { Sealer } from './sealer.ts'
 
 interface AcmeServices {
+  db: Pick<Database, 'read' | 'write'>
+  changes: Changes
+  secrets: Sealer
   clock: Pick<Clock, 'now'>
   log: Log
   health: Pick<Health, 'set'>
@@ -35,8 +41,8 @@ interface AcmeSettings {
   externalAccount: ExternalAccount | null
   /** In order of preference; after a failure the next one is tried. */
   challenges: ChallengeType[]
-  /** Where certificates, the account and the state are kept. */
-  directory: string
+  /** Where earlier versions kept all of it. */
+  dataDir: string
   userAgent: string
   /** The names to have certificates for. Never a name that a stranger chose. */
   wanted(): string[]
@@ -44,37 +50,54 @@ interface AcmeSettings {
   ownNames: ReadonlySet<string>
 }
 
-/** The directory for what we have of an authority: what a staging server issued must not stay when its settings go. */
-export const acmeDirectory = (dataDir: string, authority: string): string =>
-  join(dataDir, 'tls', 'acme', new URL(authority).host.replaceAll(/[^a-z0-9.-]/g, '_'))
-export const attemptsFile = (directory: string): string => join(directory, 'attempts.json')
+/** Under which name what we have of an authority is kept: what a staging server issued must not stay when its settings go. */
+export const authorityName = (authority: string): string => new URL(authority).host.replaceAll(/[^a-z0-9.-]/g, '_')
 
 /** Renewals that fail before anybody is told; there are weeks left. */
 const failuresBeforeFault = 3
 
-/** Gets certificates from an authority over ACME (RFC 8555), keeps them, and renews them. */
+/**
+ * Gets certificates from an authority over ACME (RFC 8555), keeps them, and renews them. One node orders, all use what it gets, and any of them
+ * may be asked by the authority.
+ */
 export class AcmeCertificates {
-  readonly answers = new ChallengeAnswers()
+  readonly answers: ChallengeAnswers
   readonly #services: AcmeServices
   readonly #settings: AcmeSettings
   readonly #issued: IssuedCertificates
+  readonly #kept: AcmeState
   readonly #stopping = new AbortController()
   #state = attempts.noAttempts
+  /** Whether this node orders. */
+  #isOurs = false
   #session: AcmeSession | null = null
   #looking: Promise<void> | null = null
-  /** Called when there is a new certificate for a name. */
-  onIssued: (name: string) => void = () => {}
-
   constructor(services: AcmeServices, settings: AcmeSettings) {
     this.#services = services
     this.#settings = settings
-    this.#issued = new IssuedCertificates(settings.directory, services.log)
+    const authority = authorityName(settings.authority)
+    this.answers = new ChallengeAnswers(services)
+    this.#kept = new AcmeState(services, authority)
+    this.#issued = new IssuedCertificates(services, authority)
   }
 
-  /** Reads what is kept. Never fails because of a damaged file. */
+  /** Reads what is kept. Never fails because of a damaged certificate. */
   async load(): Promise<void> {
+    await adoptFiles(this.#services, this.#kept, join(this.#settings.dataDir, 'tls', 'acme', this.#kept.authority))
     await this.#issued.load()
-    this.#state = attempts.readAttempts(await readFile(attemptsFile(this.#settings.directory), 'utf8').catch(() => null))
+    await this.answers.load()
+  }
+
+  /** Has this called when there is a new certificate. */
+  set onIssued(tell: () => void) {
+    this.#issued.onIssued = tell
+  }
+
+  /** This node orders from now on, until the returned function is called. Not before its ports are open: authorities connect to them. */
+  async begin(): Promise<() => Promise<void>> {
+    this.#isOurs = true
+    void this.retry()
+    return () => this.#end()
   }
 
   /** A valid certificate for this name, or null. */
@@ -110,8 +133,9 @@ export class AcmeCertificates {
     this.#services.health.set('certificate', details !== undefined, details)
   }
 
-  /** Orders what is due, one name after the other. A second call while one runs waits for it. Never rejects. */
-  look(): Promise<void> {
+  /** Orders what is due, one name after the other, if this node orders. A second call while one runs waits for it. Never rejects. */
+  async look(): Promise<void> {
+    if (!this.#isOurs) return
     this.#looking ??= this.#look()
       .catch((error: unknown) => {
         if (!this.#isStopping) this.#services.log.error({ problem: messageOf(error) }, 'certificates could not be checked for renewal')
@@ -123,15 +147,22 @@ export class AcmeCertificates {
     return this.#looking
   }
 
-  /** What failed a while ago is tried at once: the operator may have fixed it. */
+  /** What failed a while ago is tried at once, or by the node that orders within a minute: the operator may have fixed it. Never rejects. */
   async retry(): Promise<void> {
-    this.#state = attempts.hasten(this.#state)
+    try {
+      await this.#looking
+      await this.#kept.hasten()
+    } catch (error) {
+      this.#services.log.warn({ problem: messageOf(error) }, 'what failed at the certificate authority is not tried sooner')
+    }
     await this.look()
   }
 
-  async stop(): Promise<void> {
+  async #end(): Promise<void> {
     this.#stopping.abort()
     await this.#looking
+    this.#isOurs = false
+    this.#services.health.set('certificate', false)
   }
 
   get #isStopping(): boolean {
@@ -140,6 +171,8 @@ export class AcmeCertificates {
 
   async #look(): Promise<void> {
     const { clock } = this.#services
+    // Another node may have ordered, or been told to hurry.
+    this.#state = await this.#kept.attempts()
     await this.#tidy()
     for (const name of this.#wantedInTurn()) {
       const now = clock.now()
@@ -183,11 +216,10 @@ export class AcmeCertificates {
       challenge = type
       const session = await this.#open()
       const { signal } = this.#stopping
-      const made = await fillOrder(order, type, { session, answers: this.answers, signal, now: () => clock.now() })
+      const made = await fillOrder(order, type, { session, answers: this.answers, signal })
       const { fingerprint, expiresAt } = await this.#issued.keep(name, made, clock.now())
       await this.#keepState(attempts.endAttempt(this.#state, name, type))
       log.info({ name, challenge, fingerprint, expiresAt: isoTime(expiresAt) }, 'got a certificate')
-      this.onIssued(name)
     } catch (error) {
       if (!this.#isStopping) await this.#failed(name, challenge, error)
     }
@@ -217,8 +249,17 @@ export class AcmeCertificates {
     return (this.#session ??= await openAccount(this.#accountSettings))
   }
 
-  /** Places an order; if the authority no longer knows the account, or has closed it, with a new account. */
+  /** The order that a node which has ended placed for the name, or a new one. */
   async #order(name: string): Promise<Order> {
+    const { open } = this.#state
+    const placed = open?.name === name ? await reopenOrder(name, open.url, await this.#open()) : null
+    const order = placed ?? (await this.#place(name))
+    await this.#keepState({ ...this.#state, open: { name, url: order.url } })
+    return order
+  }
+
+  /** Places an order; if the authority no longer knows the account, or has closed it, with a new account. */
+  async #place(name: string): Promise<Order> {
     const { clock, log } = this.#services
     const session = await this.#open()
     await this.#keepState(attempts.countOrder(this.#state, clock.now()))
@@ -234,14 +275,14 @@ export class AcmeCertificates {
   }
 
   get #accountSettings(): Parameters<typeof openAccount>[0] {
-    const { authority, ca, email, externalAccount, directory, userAgent } = this.#settings
+    const { authority, ca, email, externalAccount, userAgent } = this.#settings
     const signal = this.#stopping.signal
     const { log, clock } = this.#services
-    return { authority: { directory: authority, ca, userAgent, signal }, directory, email, externalAccount, log, now: clock.now() }
+    return { authority: { directory: authority, ca, userAgent, signal }, state: this.#kept, email, externalAccount, log, now: clock.now() }
   }
 
   async #keepState(state: attempts.AttemptState): Promise<void> {
     this.#state = state
-    await replaceFileLater(attemptsFile(this.#settings.directory), `${JSON.stringify(state)}\n`)
+    await this.#kept.keepAttempts(state)
   }
 }

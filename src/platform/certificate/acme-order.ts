@@ -8,8 +8,6 @@ interface OrderServices {
   session: AcmeSession
   answers: ChallengeAnswers
   signal: AbortSignal
-  /** Epoch, ms. */
-  now(): number
 }
 
 /** How long an authority may take for one step, ms. */
@@ -33,6 +31,18 @@ export async function placeOrder(name: string, session: AcmeSession): Promise<Or
   const { body, location } = await session.post(await session.urlOf('newOrder'), { identifiers: [{ type: 'dns', value: name }] })
   if (location === null) throw new AcmeProblem('malformed', 'the order has no URL')
   return { name, url: location, authorizations: textsIn(body['authorizations']), finalize: textIn(body, 'finalize') }
+}
+
+/** An order that was placed before and is not filled; null if it cannot be any more. */
+export async function reopenOrder(name: string, url: string, session: AcmeSession): Promise<Order | null> {
+  try {
+    const { body } = await session.post(url, null)
+    if (!['pending', 'ready'].includes(String(body['status']))) return null
+    return { name, url, authorizations: textsIn(body['authorizations']), finalize: textIn(body, 'finalize') }
+  } catch (error) {
+    if (error instanceof AcmeProblem && error.type !== 'unreachable') return null
+    throw error
+  }
 }
 
 /**
@@ -60,19 +70,20 @@ export async function fillOrder(
 
 /** Proves that the name is ours, unless the authority still knows it. */
 async function authorize(url: string, { name, type }: { name: string; type: ChallengeType }, services: OrderServices): Promise<void> {
-  const { session, answers, now } = services
+  const { session, answers } = services
   const { body } = await session.post(url, null)
   if (body['status'] === 'valid') return
   const challenge = objectsIn(body['challenges']).find((offered) => offered['type'] === type)
   if (!challenge) throw new AcmeProblem('unsupported', `the authority does not offer ${type}; set acme.challenges to what it offers`)
   const token = textIn(challenge, 'token')
-  const hide = await answers.show({ type, name, token, keyAuthorization: session.keyAuthorization(token) }, now())
+  const hide = await answers.show({ type, name, token, keyAuthorization: session.keyAuthorization(token) })
   try {
     await session.post(textIn(challenge, 'url'), {})
     const done = await settled(url, 'the check of the name', services)
     if (done['status'] !== 'valid') throw problemOf(objectsIn(done['challenges']).find(({ error }) => error !== undefined)?.['error'])
   } finally {
-    hide()
+    // It expires in any case.
+    await hide().catch(() => {})
   }
 }
 

@@ -21,18 +21,20 @@ interface FailingName {
   problem: AttemptProblem | null
 }
 
-/** What limits the attempts. It is kept on disk, so that restarts do not add attempts. */
+/** What limits the attempts. It is kept in the database, so that restarts do not add attempts. */
 export interface AttemptState {
   names: Record<string, FailingName>
   /** The challenge that each name last proved itself by. */
   worked: Record<string, ChallengeType>
   /** When orders were placed in the last hour; epoch, ms. */
   orders: number[]
+  /** An order that was placed and is not filled: whoever goes on needs no other. */
+  open: { name: string; url: string } | null
   /** Until when nothing is asked of the authority, why, and whether it asked us to wait. */
   pause: { until: number; failures: number; problem: AttemptProblem; isAsked: boolean } | null
 }
 
-export const noAttempts: AttemptState = { names: {}, worked: {}, orders: [], pause: null }
+export const noAttempts: AttemptState = { names: {}, worked: {}, orders: [], open: null, pause: null }
 
 const minute = 60_000
 const hour = 60 * minute
@@ -85,7 +87,7 @@ export function withoutName({ names, worked, ...state }: AttemptState, name: str
 /** An attempt has succeeded. */
 export function endAttempt(state: AttemptState, name: string, challenge: ChallengeType): AttemptState {
   const { worked, ...others } = withoutName(state, name)
-  return { ...others, worked: { ...worked, [name]: challenge }, pause: null }
+  return { ...others, worked: { ...worked, [name]: challenge }, open: null, pause: null }
 }
 
 /** The challenge to try now: the one that worked last, else the first; after each failure the next one. */
@@ -105,7 +107,8 @@ interface Failure {
 }
 
 /** An attempt has failed. If the authority as a whole is the reason, the name is not blamed, and everything pauses. */
-export function failAttempt(state: AttemptState, { name, challenge, problem, now, random }: Failure): AttemptState {
+export function failAttempt(begun: AttemptState, { name, challenge, problem, now, random }: Failure): AttemptState {
+  const state = { ...begun, open: null }
   const failing = state.names[name]
   if (!failing) return state
   const told = { type: problem.type, detail: problem.message, challenge }
@@ -160,9 +163,9 @@ export function hasten(state: AttemptState): AttemptState {
 /** As it was kept; whatever cannot be read counts as none. */
 export function readAttempts(text: string | null): AttemptState {
   try {
-    const { names, worked, orders, pause } = JSON.parse(text ?? '') as AttemptState
+    const { names, worked, orders, open = null, pause } = JSON.parse(text ?? '') as AttemptState
     if (typeof names !== 'object' || typeof worked !== 'object' || !Array.isArray(orders)) return noAttempts
-    return { names, worked, orders, pause }
+    return { names, worked, orders, open, pause }
   } catch {
     return noAttempts
   }

@@ -1,19 +1,24 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { messageOf } from '../errors.ts'
-import { replaceFileLater } from '../durable-file.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Log } from '../log.ts'
+import type { ChangeFollower, Changes } from '../store/changes.ts'
+import type { Database } from '../store/database.ts'
+import {
+  certificateRows,
+  forgetCertificate,
+  issuedId,
+  keepCertificate,
+  openRow,
+  type CertificatePair,
+  type CertificateRow,
+} from './certificate-rows.ts'
+import type { Sealer } from './sealer.ts'
 import { sessionIdContext } from './ticket-keys.ts'
 
 /** A certificate that an authority issued to us. */
-export interface IssuedCertificate {
-  /** PEM, the chain. */
-  cert: string
-  /** PEM */
-  key: string
+export interface IssuedCertificate extends CertificatePair {
   /** Epoch, ms. */
   validFrom: number
   expiresAt: number
@@ -26,57 +31,71 @@ interface Kept extends IssuedCertificate {
   context: SecureContext | null
 }
 
-/** The file of a name: chain and key together, so that one replacement renews both. */
-export const issuedFile = (directory: string, name: string): string => join(directory, `${name}.pem`)
+interface IssuedServices {
+  db: Pick<Database, 'read' | 'write'>
+  changes: Changes
+  secrets: Sealer
+  log: Log
+}
 
-const fileName = /^([a-z0-9.-]{1,240})\.pem$/
+const kind = 'certificate'
 const cannotBeUsed = 'a stored certificate cannot be used, and is ordered again'
-/** bytes */
-const maxFileBytes = 256 * 1024
 
-/** The issued certificates by name: on disk, and in memory. */
-export class IssuedCertificates {
-  readonly #directory: string
-  readonly #log: Log
+/** The certificates of one authority by name: in the database, and in memory. */
+export class IssuedCertificates implements ChangeFollower {
+  readonly #services: IssuedServices
+  readonly #authority: string
   readonly #byName = new Map<string, Kept>()
+  /** Called when there is a new certificate, made here or at another node. */
+  onIssued: () => void = () => {}
 
-  constructor(directory: string, log: Log) {
-    this.#directory = directory
-    this.#log = log
+  constructor(services: IssuedServices, authority: string) {
+    this.#services = services
+    this.#authority = authority
+    services.changes.on(kind, this)
   }
 
-  /** Never fails because of a file: a certificate that cannot be used is ordered again. */
+  /** Never fails because of a row: a certificate that cannot be used is ordered again. */
   async load(): Promise<void> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
-    for (const file of await readdir(this.#directory)) {
-      const name = fileName.exec(file)?.[1]
-      if (name === undefined) continue
-      try {
-        this.#byName.set(name, await this.#read(name))
-      } catch (error) {
-        this.#log.warn({ file: join(this.#directory, file), problem: messageOf(error) }, cannotBeUsed)
-      }
+    const rows = await certificateRows(this.#services.db, { authority: this.#authority })
+    this.#byName.clear()
+    for (const row of rows) this.#take(row)
+    this.onIssued()
+  }
+
+  async reload(id: string): Promise<void> {
+    const [row] = await certificateRows(this.#services.db, { authority: this.#authority, id })
+    if (row) this.#take(row)
+    else for (const name of this.names) if (issuedId(this.#authority, name) === id) this.#byName.delete(name)
+    if (row) this.onIssued()
+  }
+
+  #take(row: CertificateRow): void {
+    const { name } = row
+    try {
+      const { cert, key } = openRow(row, this.#services.secrets)
+      this.#byName.set(name, { ...certificateFor(name, cert, key), context: null })
+    } catch (error) {
+      this.#byName.delete(name)
+      this.#services.log.warn({ name, problem: messageOf(error) }, cannotBeUsed)
     }
   }
 
-  async #read(name: string): Promise<Kept> {
-    const file = issuedFile(this.#directory, name)
-    if ((await stat(file)).size > maxFileBytes) throw new Error('the file is too large')
-    const text = await readFile(file, 'utf8')
-    const keyAt = text.search(/-----BEGIN [A-Z ]*PRIVATE KEY-----/)
-    if (keyAt === -1) throw new Error('the file has no key')
-    return { ...certificateFor(name, text.slice(0, keyAt), text.slice(keyAt)), context: null }
-  }
-
   /**
-   * Writes a new certificate to disk, and uses it from then on.
+   * Stores a new certificate, and uses it from then on. Other nodes do within a second or two.
    * @throws Error if it is not for this name and key, or not valid now
    */
   async keep(name: string, { chain, key }: { chain: string; key: string }, now: number): Promise<IssuedCertificate> {
     const certificate = { ...certificateFor(name, chain, key), context: createSecureContext({ cert: chain, key, sessionIdContext }) }
     if (certificate.expiresAt <= now) throw new Error(`the new certificate expired at ${isoTime(certificate.expiresAt)}: check the clock`)
-    await replaceFileLater(issuedFile(this.#directory, name), `${chain.trimEnd()}\n${key}`)
+    const { db, changes, secrets } = this.#services
+    const id = issuedId(this.#authority, name)
+    await db.write([
+      keepCertificate({ id, authority: this.#authority, name }, { cert: chain, key, now }, secrets),
+      ...changes.note(kind, id),
+    ])
     this.#byName.set(name, certificate)
+    this.onIssued()
     return certificate
   }
 
@@ -89,8 +108,10 @@ export class IssuedCertificates {
   }
 
   async forget(name: string): Promise<void> {
+    const { db, changes } = this.#services
+    const id = issuedId(this.#authority, name)
+    await db.write([forgetCertificate(id), ...changes.note(kind, id)])
     this.#byName.delete(name)
-    await rm(issuedFile(this.#directory, name), { force: true })
   }
 
   /** For handshakes with clients that ask for this name; undefined if there is no valid certificate for it. */
@@ -102,10 +123,20 @@ export class IssuedCertificates {
     } catch (error) {
       // Only this reads the rest of the chain.
       this.#byName.delete(name)
-      this.#log.warn({ name, problem: messageOf(error) }, cannotBeUsed)
+      this.#services.log.warn({ name, problem: messageOf(error) }, cannotBeUsed)
       return undefined
     }
   }
+}
+
+/**
+ * The chain and the key in one text, as earlier versions kept them in a file.
+ * @throws Error if they are not for this name, or do not belong together
+ */
+export function pairIn(name: string, text: string): CertificatePair {
+  const keyAt = text.search(/-----BEGIN [A-Z ]*PRIVATE KEY-----/)
+  if (keyAt === -1) throw new Error('the file has no key')
+  return certificateFor(name, text.slice(0, keyAt), text.slice(keyAt))
 }
 
 function certificateFor(name: string, cert: string, key: string): IssuedCertificate {

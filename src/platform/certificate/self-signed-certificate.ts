@@ -1,11 +1,15 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, rename, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { replaceFileLater } from '../durable-file.ts'
 import { SternaError } from '../errors.ts'
 import { reasonOf } from '../plain-reason.ts'
+import type { Database } from '../store/database.ts'
+import { certificateRows, keepCertificate, openRow, selfSigned, type CertificatePair } from './certificate-rows.ts'
+import type { Sealer } from './sealer.ts'
 
 export interface Certificate {
   /** PEM, the chain. */
@@ -24,8 +28,11 @@ interface CertificateOptions {
   /** From the settings tls.cert and tls.key: both or neither. */
   certFile: string | null
   keyFile: string | null
-  /** Where we keep a self-signed certificate. */
+  /** Where clients that are to trust a self-signed certificate find it. */
   directory: string
+  /** Where it is kept, for all nodes. */
+  db: Pick<Database, 'read' | 'write'>
+  secrets: Sealer
   /** The name it is for. */
   hostname: string
   /** Epoch, ms. */
@@ -37,8 +44,8 @@ const lifetimeDays = 365
 const renewBeforeDays = 30
 
 /**
- * The certificate for the ports with TLS: the configured one, else a self-signed one, which is kept, and replaced in the month before it
- * expires or when the hostname has changed.
+ * The certificate for the ports with TLS: the configured one, else a self-signed one, the same at all nodes, which is kept, and replaced in
+ * the month before it expires or when the hostname has changed.
  * @throws SternaError `configuration` if the configured files cannot be read or do not match
  */
 export async function loadOrMakeCertificate(options: CertificateOptions): Promise<Certificate> {
@@ -47,7 +54,9 @@ export async function loadOrMakeCertificate(options: CertificateOptions): Promis
   if (certFile !== null || keyFile !== null) {
     throw new SternaError('configuration', 'Set both tls.cert and tls.key. With neither, Sterna creates a self-signed certificate.')
   }
-  return (await findKept(options)) ?? make(options)
+  const own = await findOrMake(options)
+  await publish(own, options.directory)
+  return own
 }
 
 async function loadConfigured(certFile: string, keyFile: string): Promise<Certificate> {
@@ -84,17 +93,35 @@ async function readPem(file: string): Promise<string> {
   }
 }
 
-/** Where we keep a self-signed certificate. */
-export const selfSignedFiles = (directory: string) => ({
-  certFile: join(directory, 'self-signed.crt'),
-  keyFile: join(directory, 'self-signed.key'),
-})
+/** The certificate of all nodes. Of two that make one at once, both use that of the first. */
+async function findOrMake(options: CertificateOptions): Promise<Certificate> {
+  const { db, secrets, hostname: name, now } = options
+  for (;;) {
+    const [row] = await certificateRows(db, { authority: selfSigned.authority, id: selfSigned.id })
+    const kept = row && currentOf(() => openRow(row, secrets), options)
+    if (kept) return kept
+    const found = row ? null : await adopted(options)
+    const fresh = found ?? (await make(options))
+    const keeping = keepCertificate({ ...selfSigned, name }, { ...fresh, now, before: row?.chain ?? '' }, secrets)
+    const [written] = await db.write([keeping])
+    if (written?.changes === 1) return fresh
+  }
+}
 
-/** Whatever is wrong with our own files, making them again fixes it. */
-async function findKept({ directory, hostname, now }: CertificateOptions): Promise<Certificate | null> {
+/** Where earlier versions kept it, and where clients still find the certificate. */
+const filesIn = (directory: string) => ({ certFile: join(directory, 'self-signed.crt'), keyFile: join(directory, 'self-signed.key') })
+
+async function adopted({ directory, ...options }: CertificateOptions): Promise<Certificate | null> {
+  const { certFile, keyFile } = filesIn(directory)
+  const [cert, key] = await Promise.all([certFile, keyFile].map((file) => readPem(file).catch(() => '')))
+  return currentOf(() => ({ cert: cert ?? '', key: key ?? '' }), options)
+}
+
+/** Whatever is wrong with our own certificate, making it again mends it. */
+function currentOf(read: () => CertificatePair, { hostname, now }: Pick<CertificateOptions, 'hostname' | 'now'>): Certificate | null {
   try {
-    const { certFile, keyFile } = selfSignedFiles(directory)
-    const kept = certificateOf(await readPem(certFile), await readPem(keyFile), 'kept')
+    const { cert, key } = read()
+    const kept = certificateOf(cert, key, 'kept')
     const isCurrent = kept.expiresAt - now >= renewBeforeDays * dayMs && namesHost(kept.cert, hostname)
     return isCurrent ? kept : null
   } catch {
@@ -102,7 +129,16 @@ async function findKept({ directory, hostname, now }: CertificateOptions): Promi
   }
 }
 
-async function make({ directory, hostname, now }: CertificateOptions): Promise<Certificate> {
+/** Puts the certificate where clients find it. The key that an earlier version kept there is in the database. */
+async function publish({ cert }: Certificate, directory: string): Promise<void> {
+  const { certFile, keyFile } = filesIn(directory)
+  await rm(keyFile, { force: true })
+  if ((await readFile(certFile, 'utf8').catch(() => null)) === cert) return
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await replaceFileLater(certFile, cert)
+}
+
+async function make({ hostname, now }: CertificateOptions): Promise<Certificate> {
   // At most once a year, and ten megabytes of code.
   const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: hostname.slice(0, 64) }], {
@@ -119,17 +155,7 @@ async function make({ directory, hostname, now }: CertificateOptions): Promise<C
       { name: 'subjectAltName', altNames: [isIP(hostname) ? { type: 7, ip: hostname } : { type: 2, value: hostname }] },
     ],
   })
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  const { certFile, keyFile } = selfSignedFiles(directory)
-  await replaceFile(keyFile, made.private, 0o600)
-  await replaceFile(certFile, made.cert, 0o644)
   return certificateOf(made.cert, made.private, 'made')
-}
-
-async function replaceFile(file: string, text: string, mode: number): Promise<void> {
-  const fresh = `${file}.new`
-  await writeFile(fresh, text, { mode })
-  await rename(fresh, file)
 }
 
 function certificateOf(cert: string, key: string, origin: Certificate['origin']): Certificate {

@@ -3,17 +3,11 @@ import type { SecureContext } from 'node:tls'
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Database, Statement } from '../store/database.ts'
+import type { Sealer } from './sealer.ts'
 
 interface TicketKeysServices {
   db: Pick<Database, 'read' | 'write'>
   clock: Clock
-}
-
-/** Seals what is stored. */
-interface Sealer {
-  seal(plain: Uint8Array, context: string): Uint8Array
-  /** @throws if it was sealed by somebody else */
-  open(sealed: Uint8Array, context: string): Uint8Array
 }
 
 interface TicketKey {

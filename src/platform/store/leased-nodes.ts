@@ -1,11 +1,12 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 import { idSequence } from '../id.ts'
 import { ConflictError, unlessConflict, type Database, type Statement } from './database.ts'
+import { joinNodes } from './join-nodes.ts'
 import { LeaseDeadline } from './lease-deadline.ts'
 import { freeDuties, LeasedDuty } from './leased-duty.ts'
 import { LimitParts } from './limit-parts.ts'
+import { everyBeat } from './node-rows.ts'
 import { BuriedError, type BeginDuty, type EndDuty, type Joining, type LeftInHand, type Nodes } from './nodes.ts'
-import { insertNode } from './only-node.ts'
 import { Silence, silentMs, type Beat } from './silence.ts'
 
 interface LeasedServices {
@@ -23,7 +24,6 @@ interface Holder {
 
 /** Where another clock makes the other ids, these must not come between them. */
 const nodeId = idSequence()
-const everyBeat: Statement = { sql: 'select name, beat from node order by name' }
 
 /** How often a node says that it lives, ms. */
 const beatMs = 1_000
@@ -61,12 +61,10 @@ export class LeasedNodes implements Nodes {
   }
 
   static async join(services: LeasedServices, joining: Joining): Promise<LeasedNodes> {
-    const { db, clock } = services
-    const now = clock.now()
-    const nodes = new LeasedNodes(nodeId('node', now), services, joining)
-    const beganAt = clock.steady()
-    const joined = await db.write([insertNode({ name: nodes.self, now, version: joining.version }), everyBeat], { as: nodes.self })
-    nodes.#setLive((joined[1]?.rows ?? []).map(({ name }) => String(name)))
+    const { clock } = services
+    const nodes = new LeasedNodes(nodeId('node', clock.now()), services, joining)
+    const { beganAt, live } = await joinNodes(services, nodes.self, joining)
+    nodes.#setLive(live)
     nodes.#extend(beganAt)
     nodes.#beatLater(beganAt)
     return nodes
@@ -123,7 +121,11 @@ export class LeasedNodes implements Nodes {
     const beganAt = clock.steady()
     try {
       const [, beats, holders, newest] = await db.write([
-        { sql: 'update node set beat = beat + 1 where name = :name', params: { name: this.self }, expect: 1 },
+        {
+          sql: 'update node set beat = beat + 1, heard_at = :now where name = :name and beat >= 0',
+          params: { name: this.self, now: clock.now() },
+          expect: 1,
+        },
         everyBeat,
         { sql: 'select name, holder from duty order by name' },
         { sql: 'select coalesce(max(seq), 0) as seq from event' },

@@ -41,9 +41,20 @@ export interface LeftInHand {
   onFreed?(): void
 }
 
+/** The settings that all nodes of a database must have alike: with others, each would undo what another does. */
+export interface SharedSettings {
+  mode: string
+  hostname: string
+  baseUrl: string
+  returnPathDomain: string
+}
+
 export interface Joining {
   /** Of the program that the node runs. */
   version: string
+  /** The name of its machine. */
+  machine: string
+  settings: SharedSettings
   log: Log
   /** Called once if other nodes have taken this one for dead and do its work: the process must end. */
   onBuried(error: BuriedError): void

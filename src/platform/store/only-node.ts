@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
-import type { Database, Statement } from './database.ts'
+import type { Database } from './database.ts'
 import { LeaseDeadline } from './lease-deadline.ts'
 import { LimitParts } from './limit-parts.ts'
+import { insertNode } from './node-rows.ts'
 import type { Joining, Nodes } from './nodes.ts'
 
 /**
@@ -11,12 +12,13 @@ import type { Joining, Nodes } from './nodes.ts'
  */
 export async function onlyNode(
   { db, clock }: { db: Pick<Database, 'write'>; clock: Clock },
-  { version }: Pick<Joining, 'version'>,
+  joining: Pick<Joining, 'version' | 'machine' | 'settings'>,
 ): Promise<Nodes> {
   const now = clock.now()
   const name = newId('node', now)
-  await db.write([{ sql: 'delete from node' }, insertNode({ name, now, version })], { as: name })
-  return aloneAs(name)
+  await db.write([{ sql: 'delete from node' }, insertNode({ name, now, ...joining })], { as: name })
+  const leave = async (): Promise<void> => void (await db.write([{ sql: 'delete from node' }], { as: null }))
+  return { ...aloneAs(name), leave }
 }
 
 export const aloneAs = (self: string): Nodes => ({
@@ -28,9 +30,4 @@ export const aloneAs = (self: string): Nodes => ({
   async watch() {},
   duty: (_name, begin) => begin(),
   async leave() {},
-})
-
-export const insertNode = (node: { name: string; now: number; version: string }): Statement => ({
-  sql: 'insert into node (name, started_at, version) values (:name, :now, :version)',
-  params: node,
 })

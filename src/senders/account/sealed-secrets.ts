@@ -3,7 +3,7 @@ import { fingerprintOf, type Secrets } from './key-file.ts'
 
 /** A row with its sealed secret. */
 type Sealed = {
-  kind: 'webhook' | 'dkim_key' | 'totp' | 'ticket_key'
+  kind: 'webhook' | 'dkim_key' | 'totp' | 'ticket_key' | 'certificate' | 'acme'
   id: string
   first: Uint8Array | null
   second: Uint8Array | null
@@ -20,6 +20,8 @@ const sealedAfter = `
     where id > :after
   union all select 'dkim_key', id, private_key, null, null, null from dkim_key where id > :after
   union all select 'ticket_key', id, key, null, null, null from ticket_key where id > :after
+  union all select 'certificate', id, key, null, null, null from certificate where id > :after
+  union all select 'acme', authority, account, null, null, null from acme where authority > :after and account is not null
   union all select 'totp', id, totp_secret, totp_pending, null, null from account_user
     where id > :after and (totp_secret is not null or totp_pending is not null)
   order by id limit :limit`
@@ -77,6 +79,8 @@ const updates = {
                and signing_key is not distinct from :third and basic_auth is not distinct from :fourth`,
   dkim_key: 'update dkim_key set private_key = :newFirst where id = :id and private_key = :first',
   ticket_key: 'update ticket_key set key = :newFirst where id = :id and key = :first',
+  certificate: 'update certificate set key = :newFirst where id = :id and key = :first',
+  acme: 'update acme set account = :newFirst where authority = :id and account = :first',
   totp: `update account_user set totp_secret = :newFirst, totp_pending = :newSecond
           where id = :id and totp_secret is not distinct from :first and totp_pending is not distinct from :second`,
 }

@@ -51,11 +51,12 @@ function jobsOfOne(services: Services): Job[] {
 
 /** @param isOurs whether this process also does what one does for all */
 function jobsOfEach(services: Services & ListenerTools, isOurs: () => boolean): Job[] {
-  const { config, clock, files, upkeep, backups, apiKeys, people } = services
+  const { config, clock, files, upkeep, backups, apiKeys, people, reporter } = services
   const { certificates, returnedMail, erasures, uploads, previews, refusedLogins, hits } = services
   const kept = keptBy(services)
   return [
     { name: 'key use', cron, run: () => apiKeys.flush() },
+    { name: 'addresses and faults of this node', cron, run: () => reporter.report() },
     { name: 'returned mail retention', cron, run: () => (isOurs() ? returnedMail.sweep(kept) : returnedMail.measure()) },
     { name: 'abandoned uploads', cron, run: () => uploads.sweep() },
     { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },

@@ -39,7 +39,8 @@ export async function openListeners(services: Services, stops: Stop[]) {
   const scraped = await start(await openMetrics(services), stops)
   certificates.users.push((tls) => listeners.forEach((listener) => listener.useCertificate(tls)))
   // Not before the ports are open: authorities connect to them.
-  void certificates.acme?.retry()
+  const { acme } = certificates
+  if (acme) stops.push(await services.nodes.duty('certificates', () => acme.begin()))
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: scraped.addresses }
   return { ...tools, addresses, operations: api.operations }
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AcmeCertificates, acmeDirectory } from '../../platform/certificate/acme-certificates.ts'
+import { AcmeCertificates } from '../../platform/certificate/acme-certificates.ts'
 import { certificateFigures } from '../../platform/certificate/certificate-figures.ts'
 import { CertificateRenewal } from '../../platform/certificate/certificate-renewal.ts'
 import { loadOrMakeCertificate, type Certificate } from '../../platform/certificate/self-signed-certificate.ts'
@@ -10,7 +10,6 @@ import { wantedNames, webHostOf } from '../../platform/certificate/wanted-names.
 import type { Core } from '../../api/core.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { Opened } from './opened.ts'
-import type { Stop } from './stop.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 /** The certificates of all ports with TLS. */
@@ -26,7 +25,7 @@ export interface Certificates {
 }
 
 /** @throws SternaError `configuration` if the configured certificate cannot be used */
-export async function openCertificates(opened: Opened, stops: Stop[]): Promise<Certificates> {
+export async function openCertificates(opened: Opened): Promise<Certificates> {
   const { config, log, metrics, metricsPage } = opened
   const own = await ownCertificate(opened)
   const acme = config.acme.enabled ? await openAcme(opened, (name) => server.ownCovers(name)) : null
@@ -44,19 +43,18 @@ export async function openCertificates(opened: Opened, stops: Stop[]): Promise<C
     tell()
   }
   const renewal = new CertificateRenewal(own, { load: () => ownCertificate(opened), use, log })
-  if (acme) {
-    acme.onIssued = tell
-    stops.push(() => acme.stop())
-  }
+  if (acme) acme.onIssued = tell
   metricsPage.add(certificateFigures({ server, acme, metrics, names: namesOf(opened) }))
   return { server, tickets, acme, renewal, users }
 }
 
-const ownCertificate = ({ config, clock }: Core): Promise<Certificate> =>
+const ownCertificate = ({ config, clock, db, secrets }: Core): Promise<Certificate> =>
   loadOrMakeCertificate({
     certFile: config.tls.cert,
     keyFile: config.tls.key,
     directory: join(config.dataDir, 'tls'),
+    db,
+    secrets,
     hostname: config.hostname,
     now: clock.now(),
   })
@@ -74,7 +72,7 @@ async function openAcme(opened: Opened, isCovered: (name: string) => boolean): P
       email,
       externalAccount: eabKeyId === null || eabKey === null ? null : { keyId: eabKeyId, macKey: eabKey.reveal() },
       challenges,
-      directory: acmeDirectory(config.dataDir, authority),
+      dataDir: config.dataDir,
       userAgent: `sterna/${version}`,
       wanted: () => wantedNames({ hostname, baseUrl, servesHttps, trackingHosts: sendingDomains.trackingHosts, isCovered }),
       ownNames: new Set([hostname, webHostOf(baseUrl)]),

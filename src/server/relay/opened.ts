@@ -2,6 +2,7 @@ import type { Core } from '../../api/core.ts'
 import type { loadDashboard } from '../../api/http/dashboard-bundle.ts'
 import type { ConnectionShares } from '../../platform/connection/open-files.ts'
 import type { Nodes } from '../../platform/store/nodes.ts'
+import type { NodeReporter } from '../../upkeep/node-reporter.ts'
 
 /** What is open before anything starts. */
 export interface Opened extends Core {
@@ -9,6 +10,7 @@ export interface Opened extends Core {
   version: string
   loadDashboard: typeof loadDashboard
   nodes: Nodes
+  reporter: NodeReporter
   /** Its name, the owner of what this process has in hand. */
   owner: string
 }

@@ -4,10 +4,11 @@ import type { Config } from '../../platform/config/settings.ts'
 import { takeOver, type ConfigChanges } from '../../platform/config/take-over.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../../platform/connection/open-files.ts'
 import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
-import { openCore, type Environment } from '../../api/core.ts'
+import { joiningFrom, openCore, type Environment } from '../../api/core.ts'
 import { loadDashboard } from '../../api/http/dashboard-bundle.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
 import { SternaError } from '../../platform/errors.ts'
+import { NodeReporter } from '../../upkeep/node-reporter.ts'
 import { requireFiles } from '../../platform/store/store.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
 import { keepWatchOfClock, startJobs } from './jobs.ts'
@@ -51,9 +52,10 @@ export async function startRelay(config: Config, outside: RelayEnvironment): Pro
     if (!continuous) core.metrics.copyBehind.set(Number.NaN)
     else await start(new ContinuousCopy({ ...core, files: requireFiles(core.files, 'continuousCopy') }), stops)
     const { version, log, onFatal } = outside
-    const nodes = await core.join({ version, log, onBuried: onFatal })
+    const nodes = await core.join({ ...joiningFrom(config), version, log, onBuried: onFatal })
     stops.push(() => nodes.leave())
-    const given = { shares, version, loadDashboard: outside.loadDashboard ?? loadDashboard }
+    const reporter = await start(new NodeReporter({ ...core, nodes }), stops)
+    const given = { shares, version, reporter, loadDashboard: outside.loadDashboard ?? loadDashboard }
     const services = await startServices({ ...core, ...given, nodes, owner: nodes.self }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = await startJobs({ ...services, ...listeners }, stops)

@@ -50,7 +50,7 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   // Compares the clock with what the database knows, before anything is recorded.
   const time = { reprieve, isClockBehind: await isClockBehind(opened) }
   const webhooks = await startWebhooks({ ...opened, ...time }, stops)
-  const certificates = await openCertificates(opened, stops)
+  const certificates = await openCertificates(opened)
   const queue = await startQueue({ ...opened, ...time, certificates }, stops)
   const sharedHits = new SharedHits(opened)
   const hits = await start(hitRecorder({ ...opened, shared: sharedHits }), stops)

@@ -1,17 +1,29 @@
 import type { Config } from '../../platform/config/settings.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
+import type { Database } from '../../platform/store/database.ts'
+import { listNodes } from '../../platform/store/node-rows.ts'
 import { type ServerRecord, serverRecords } from '../../senders/sending-domain/server-records.ts'
 import { isFullName } from '../../platform/smtp/domain-name.ts'
 import { realHost } from './doctor-host.ts'
 import { addressesOf, sendingAddresses } from './examine-host-name.ts'
 
-interface OwnServices {
+interface MachineServices {
   config: Config
   resolver: Pick<DnsResolver, 'a' | 'aaaa'>
 }
 
-/** The public addresses that this server's mail leaves from, as far as it can tell; none behind a smarthost. */
-export async function ownAddresses({ config, resolver }: OwnServices): Promise<string[]> {
+interface OwnServices extends MachineServices {
+  db: Pick<Database, 'read'>
+}
+
+/** The public addresses that the mail of all nodes leaves from, as far as they can tell; none behind a smarthost. */
+export async function ownAddresses(services: OwnServices): Promise<string[]> {
+  const [here, nodes] = await Promise.all([addressesOfMachine(services), listNodes(services)])
+  return [...new Set([...here, ...nodes.flatMap(({ addresses }) => addresses)])]
+}
+
+/** Those of this machine. */
+export async function addressesOfMachine({ config, resolver }: MachineServices): Promise<string[]> {
   if (config.delivery.smarthost) return []
   const published = isFullName(config.hostname) ? await addressesOf(config.hostname, resolver) : []
   return sendingAddresses(realHost.interfaceAddresses(), published).map(({ address }) => address)

@@ -1,5 +1,4 @@
 import type { BaseServices } from '../../platform/base-services.ts'
-import { join } from 'node:path'
 import { isIP } from 'node:net'
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../platform/config/settings.ts'
@@ -8,10 +7,9 @@ import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { newestTime } from '../../mail/event/newest-time.ts'
 import type { Health } from '../../platform/health.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
-import { acmeDirectory, attemptsFile } from '../../platform/certificate/acme-certificates.ts'
-import { readAttempts } from '../../platform/certificate/attempt-state.ts'
-import { issuedFile } from '../../platform/certificate/issued-certificates.ts'
-import { selfSignedFiles } from '../../platform/certificate/self-signed-certificate.ts'
+import { authorityName } from '../../platform/certificate/acme-certificates.ts'
+import { keptAttempts } from '../../platform/certificate/acme-state.ts'
+import { issuedId, keptChain, selfSigned } from '../../platform/certificate/certificate-rows.ts'
 import { isFullName } from '../../platform/smtp/domain-name.ts'
 import { realHost, type DoctorHost } from './doctor-host.ts'
 import { examineBaseUrl } from './examine-base-url.ts'
@@ -131,15 +129,15 @@ async function examineListeners({ config, resolver, host }: DoctorServices): Pro
   return judgeFamilies({ host: hostname, found, interfaceAddresses: host.interfaceAddresses(), listening })
 }
 
-async function examineCertificate({ config, clock, host }: DoctorServices): Promise<Finding[]> {
-  const { hostname, dataDir, tls, acme } = config
-  const directory = acmeDirectory(dataDir, acme.directory)
-  const issued = acme.enabled && tls.cert === null ? await host.read(issuedFile(directory, hostname)) : null
-  const pem = issued ?? (await host.read(tls.cert ?? selfSignedFiles(join(dataDir, 'tls')).certFile))
+async function examineCertificate({ config, clock, db, host }: DoctorServices): Promise<Finding[]> {
+  const { hostname, tls, acme } = config
+  const authority = authorityName(acme.directory)
+  const issued = acme.enabled && tls.cert === null ? await keptChain(db, issuedId(authority, hostname)) : null
+  const pem = issued ?? (tls.cert === null ? await keptChain(db, selfSigned.id) : await host.read(tls.cert))
   const isMade = tls.cert === null && issued === null
   const judged = judgeCertificate(pem, { hostname, isMade, isIssued: issued !== null, now: clock.now() })
   if (!acme.enabled) return [judged]
-  const failing = judgeAttempts(readAttempts(await host.read(attemptsFile(directory))), hostname)
+  const failing = judgeAttempts(await keptAttempts(db, authority), hostname)
   // Why there is none says more than that the stand-in is self-signed.
   return isMade && failing.length > 0 ? failing : [judged, ...failing]
 }

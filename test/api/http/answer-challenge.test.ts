@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ChallengeAnswers } from '../../../src/platform/certificate/challenge-answers.ts'
 import { challengeCertificate, newKeyPair, pemOf } from '../../../src/platform/certificate/signing-request.ts'
 import { tlsOptionsOf } from '../../../src/api/http/answer-challenge.ts'
+import { certificateServices } from '../../support/certificate-services.ts'
 
 test.each<[SecureVersion, object]>([
   ['TLSv1.2', {}],
@@ -15,7 +16,7 @@ test.each<[SecureVersion, object]>([
 ])('with %s and %o, a stranger who speaks acme-tls/1 is told that we do not', async (version, name) => {
   const keys = await newKeyPair()
   const cert = challengeCertificate('mail.example', 'x.y', { keys, now: Date.now() })
-  const server = createServer(tlsOptionsOf({ cert, key: pemOf(keys) }, new ChallengeAnswers()))
+  const server = createServer(tlsOptionsOf({ cert, key: pemOf(keys) }, new ChallengeAnswers(await certificateServices())))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())

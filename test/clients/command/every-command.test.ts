@@ -149,6 +149,7 @@ const life: [line: string, object: string][] = [
   ['template push welcome.html --account shop', 'list'],
   ['template pull --account shop --directory pulled', 'template_files'],
   ['queue list', 'list'],
+  ['node list', 'list'],
   ['import suppressions list.csv --account shop --from postmark', 'suppression_import'],
   ['feedback list', 'list'],
   ['erase ann@example.com', 'erasure'],

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/log.ts'
 import { CertificateRenewal } from '../../../src/platform/certificate/certificate-renewal.ts'
 import { loadOrMakeCertificate } from '../../../src/platform/certificate/self-signed-certificate.ts'
+import { certificateServices } from '../../support/certificate-services.ts'
 import { startTestSubmissionServer } from '../../support/submission-server.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 import { testCertificate } from '../../support/test-certificates.ts'
@@ -21,7 +22,8 @@ async function seen() {
 test('a certificate renewed on disk is used for new connections; one that cannot be used is told of once and changes nothing', async () => {
   const directory = testDirectory()
   const [certFile, keyFile] = [join(directory, 'relay.crt'), join(directory, 'relay.key')]
-  const load = () => loadOrMakeCertificate({ certFile, keyFile, directory, hostname: 'relay.example.com', now: Date.now() })
+  const { db, secrets } = await certificateServices()
+  const load = () => loadOrMakeCertificate({ certFile, keyFile, directory, db, secrets, hostname: 'relay.example.com', now: Date.now() })
   const install = async (): Promise<string> => {
     const { cert, key } = await testCertificate(['relay.example.com'])
     writeFileSync(certFile, cert)

@@ -1,11 +1,10 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { issuedId, keepCertificate } from '../../../src/platform/certificate/certificate-rows.ts'
 import { IssuedCertificates } from '../../../src/platform/certificate/issued-certificates.ts'
 import type { Certificate } from '../../../src/platform/certificate/self-signed-certificate.ts'
 import { ServerCertificates } from '../../../src/platform/certificate/server-certificates.ts'
-import { createLog, silentLog } from '../../../src/platform/log.ts'
-import { testDirectory } from '../../support/temporary-directory.ts'
+import { createLog } from '../../../src/platform/log.ts'
+import { certificateServices } from '../../support/certificate-services.ts'
 import { testCertificate } from '../../support/test-certificates.ts'
 
 const now = Date.now()
@@ -17,7 +16,7 @@ async function own(origin: Certificate['origin'], expiresAt: number): Promise<Ce
 
 /** As if an authority had issued them. */
 async function issued(...names: string[]) {
-  const kept = new IssuedCertificates(testDirectory(), silentLog)
+  const kept = new IssuedCertificates(await certificateServices(), 'ca.example')
   await kept.load()
   for (const name of names) {
     const { cert, key } = await testCertificate([name])
@@ -49,9 +48,9 @@ test('a self-signed certificate is only used while none was issued, and never co
   expect(new ServerCertificates({ own: made, acme: null, hostname: server }).files.contextFor?.(server)).toBe(undefined)
 })
 
-test('what is stored is read again; a file that is damaged, expired or for another name is left out', async () => {
-  const directory = testDirectory()
-  const kept = new IssuedCertificates(directory, silentLog)
+test('what is stored is read again; one that is damaged, expired or for another name is left out', async () => {
+  const services = await certificateServices()
+  const kept = new IssuedCertificates(services, 'ca.example')
   await kept.load()
   const { cert: chain, key } = await testCertificate([links])
   const { fingerprint } = await kept.keep(links, { chain, key }, now)
@@ -59,18 +58,20 @@ test('what is stored is read again; a file that is damaged, expired or for anoth
   await expect(kept.keep(links, { chain, key: (await testCertificate([links])).key }, now)).rejects.toThrow(/does not belong/)
   const old = await testCertificate([server], { expired: true })
   await expect(kept.keep(server, { chain: old.cert, key: old.key }, now)).rejects.toThrow(/expired/)
-  writeFileSync(join(directory, `${server}.pem`), `${old.cert}\n${old.key}`)
-  writeFileSync(join(directory, 'other.example.pem'), `${chain}\n${key}`)
-  writeFileSync(join(directory, 'empty.example.pem'), '')
+  const put = (name: string, pair: { cert: string; key: string }) =>
+    services.db.write([
+      keepCertificate({ id: issuedId('ca.example', name), authority: 'ca.example', name }, { ...pair, now }, services.secrets),
+    ])
+  await put(server, old)
+  await put('other.example', { cert: chain, key })
+  await put('empty.example', { cert: '', key: '' })
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
   const { cert, key: brokenKey } = await testCertificate(['chain.example'])
-  writeFileSync(join(directory, 'chain.example.pem'), `${cert}\n${broken}${brokenKey}`)
+  await put('chain.example', { cert: `${cert}\n${broken}`, key: brokenKey })
 
   const logged: string[] = []
-  const again = new IssuedCertificates(
-    directory,
-    createLog('info', (line) => logged.push(JSON.parse(line).problem)),
-  )
+  const log = createLog('info', (line) => logged.push(JSON.parse(line).problem))
+  const again = new IssuedCertificates({ ...services, log }, 'ca.example')
   await again.load()
   expect(again.names.toSorted()).toEqual(['chain.example', links, server])
   expect(again.get(links)?.fingerprint).toBe(fingerprint)

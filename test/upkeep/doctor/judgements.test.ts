@@ -12,6 +12,7 @@ import { judgeTries } from '../../../src/upkeep/doctor/examine-port-25.ts'
 import { judgeReturnPort, judgeWayBack } from '../../../src/upkeep/doctor/examine-way-back.ts'
 import { readDmarc } from '../../../src/senders/sending-domain/dmarc-record.ts'
 import { loadOrMakeCertificate } from '../../../src/platform/certificate/self-signed-certificate.ts'
+import { certificateServices } from '../../support/certificate-services.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 import { testCertificate } from '../../support/test-certificates.ts'
 
@@ -185,7 +186,9 @@ test('certificates', async () => {
   expect(judge(cert, { hostname: 'other.test' })).toMatchObject({ status: 'failed', what: expect.stringContaining('not for other.test') })
   expect(judge(cert, { now: now + 10_000 * day })).toMatchObject({ status: 'failed', what: expect.stringContaining('expired') })
   expect(judge(cert, { now: now - 10_000 * day })).toMatchObject({ status: 'failed', what: expect.stringContaining('valid only from') })
-  const made = await loadOrMakeCertificate({ certFile: null, keyFile: null, directory: testDirectory(), hostname: 'mail.test', now })
+  const { db, secrets } = await certificateServices()
+  const place = { certFile: null, keyFile: null, directory: testDirectory(), db, secrets }
+  const made = await loadOrMakeCertificate({ ...place, hostname: 'mail.test', now })
   const own = judge(made.cert, { isMade: true })
   expect(own).toMatchObject({ status: 'warning', what: expect.stringContaining('Sterna made this self-signed certificate itself') })
   expect(own.advice).toMatch(/tls\/self-signed\.crt in data_dir \(SHA-256 [0-9A-F:]{95}\)/)

@@ -1,0 +1,73 @@
+import type { Database, Row, Statement } from './database.ts'
+import type { Joining, SharedSettings } from './nodes.ts'
+
+/** What a node tells of itself while it runs. */
+export interface NodeReport {
+  /** That its mail leaves from, as far as it knows. */
+  addresses: string[]
+  faults: NodeFault[]
+}
+
+interface NodeFault {
+  name: string
+  message: string
+  /** ISO 8601. */
+  since: string
+}
+
+/** A node, as all can read it. */
+export interface ListedNode extends NodeReport {
+  id: string
+  /** The name of its machine. */
+  machine: string
+  version: string
+  /** Epoch, ms, both. */
+  startedAt: number
+  heardAt: number
+}
+
+export const everyBeat: Statement = { sql: 'select name, beat from node order by name' }
+
+type Fresh = Pick<Joining, 'version' | 'machine' | 'settings'> & { name: string; now: number }
+
+/** The columns of the settings that all nodes must have alike. */
+export type SharedColumns = Record<'mode' | 'hostname' | 'base_url' | 'return_path_domain', string>
+
+export const sharedColumns = ({ mode, hostname, baseUrl, returnPathDomain }: SharedSettings): SharedColumns => ({
+  mode,
+  hostname,
+  base_url: baseUrl,
+  return_path_domain: returnPathDomain,
+})
+
+/** Adds the row of a node, unless one that counts has other settings. One whose beat is negative is known to be dead. */
+export const insertNode = ({ name, now, version, machine, settings }: Fresh): Statement => ({
+  sql: `insert into node (name, started_at, heard_at, version, machine, mode, hostname, base_url, return_path_domain)
+    select :name, :now, :now, :version, :machine, :mode, :hostname, :base_url, :return_path_domain
+     where not exists (select 1 from node where beat >= 0 and (mode <> :mode or hostname <> :hostname or base_url <> :base_url
+                                                               or return_path_domain <> :return_path_domain))`,
+  params: { name, now, version, machine, ...sharedColumns(settings) },
+  expect: 1,
+})
+
+/** The nodes that run on this database, the earliest first. One that has just died may be among them. */
+export async function listNodes({ db }: { db: Pick<Database, 'read'> }): Promise<ListedNode[]> {
+  const rows = await db.read<Row & Record<'name' | 'machine' | 'version' | 'addresses' | 'faults', string>>(
+    'select name, machine, version, started_at, heard_at, addresses, faults from node where beat >= 0 order by started_at, name',
+  )
+  return rows.map(({ name, machine, version, started_at: startedAt, heard_at: heardAt, addresses, faults }) => ({
+    id: name,
+    machine,
+    version,
+    startedAt: Number(startedAt),
+    heardAt: Number(heardAt),
+    addresses: JSON.parse(addresses) as string[],
+    faults: JSON.parse(faults) as NodeFault[],
+  }))
+}
+
+/** Tells the other nodes of this one, and that it lives. */
+export const reportNode = (name: string, { addresses, faults }: NodeReport, now: number): Statement => ({
+  sql: 'update node set addresses = :addresses, faults = :faults, heard_at = :now where name = :name',
+  params: { name, addresses: JSON.stringify(addresses), faults: JSON.stringify(faults), now },
+})

@@ -84,7 +84,11 @@ export const storedTables: Record<string, StoredTable> = {
     erased: 'data',
     none: 'seq id account_id message_id recipient_id type sandbox created_at bot',
   },
-  event_block: { about: 'where the log has events of a type', kept: '`event_retention`', none: 'account_id sandbox type block oldest newest' },
+  event_block: {
+    about: 'where the log has events of a type',
+    kept: '`event_retention`',
+    none: 'account_id sandbox type block oldest newest',
+  },
   search_term: { about: 'search terms of emails', kept: '`event_retention`', erased: 'term', none: 'part account_id sandbox message_id' },
   search_part: { about: 'the parts of that table', kept: '`event_retention`', none: 'start part' },
   suppression: {

@@ -28,7 +28,8 @@ async function start() {
   mkdirSync(join(directory, 'data'))
   copyFileSync(join(relay.dataDir, 'secret.key'), join(directory, 'data', 'secret.key'))
   const inDirectory = commandsIn(directory, join(directory, 'data'))
-  const run = (line: string) => inDirectory(line, { STERNA_STORE_URL: url, STERNA_HOSTNAME: 'relay.example' })
+  const run = (line: string) =>
+    inDirectory(line, { STERNA_STORE_URL: url, STERNA_HOSTNAME: 'relay.example', STERNA_BASE_URL: 'https://relay.example' })
   const { db, nodes } = relay.relay.services as unknown as { db: typeof relay.relay.services.db; nodes: { self: string } }
   return { relay, db, self: nodes.self, mx, directory, run, willing: () => (isWilling = true) }
 }
@@ -92,6 +93,7 @@ const table: [line: string, result: string | RegExp][] = [
   ['restore copy.db', /The database is on a server, and is restored there: stop all nodes, use pg_restore/],
   ['compact', /The database is on a server, and is rewritten there: use .*vacuum full/],
   ['upgrade', 'upgrade'],
+  ['node list', 'list'],
   ['log level debug', /No server runs on /],
   ['rotate secret-key', 'secret_key_rotation'],
   ['account export shop exported', 'account_export'],

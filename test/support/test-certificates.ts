@@ -6,10 +6,10 @@ export interface TestCertificate {
 }
 
 /** A certificate that signs itself, for these names; it is its own authority. */
-export async function testCertificate(names: string[], { expired = false } = {}): Promise<TestCertificate> {
+export async function testCertificate(names: string[], { expired = false, days = 30 } = {}): Promise<TestCertificate> {
   const dayMs = 86_400_000
   const from = new Date(Date.now() - (expired ? 30 : 1) * dayMs)
-  const until = new Date(Date.now() + (expired ? -1 : 30) * dayMs)
+  const until = new Date(Date.now() + (expired ? -1 : days) * dayMs)
   const made = await generate([{ name: 'commonName', value: names[0] ?? 'test' }], {
     keyType: 'ec',
     algorithm: 'sha256',

@@ -68,7 +68,7 @@ test('nodes that make one at the same time use the same, and each puts it where 
 
 test('that of an earlier version, in files, is taken over, and its key is kept in the database alone', async () => {
   const directory = testDirectory()
-  const { cert, key } = await testCertificate(['relay.example.com'])
+  const { cert, key } = await testCertificate(['relay.example.com'], { days: 365 })
   await writeFile(join(directory, 'self-signed.crt'), cert)
   await writeFile(join(directory, 'self-signed.key'), key)
   const taken = await loadOrMakeCertificate(options(directory))
@@ -96,6 +96,6 @@ test('configured files are used as they are, and their faults are told', async (
   // Nobody writes to it.
   execFileSync('mkfifo', [join(directory, 'pipe')])
   await refused({ ...files, certFile: join(directory, 'pipe') })
-  await writeFile(join(directory, 'other.key'), (await testCertificate(['relay.example.com'])).key)
+  await writeFile(join(directory, 'other.key'), (await testCertificate(['relay.example.com'], { days: 365 })).key)
   await refused({ ...files, keyFile: join(directory, 'other.key') })
 })

@@ -18,6 +18,7 @@ test('the commands that need no data of a server are few, and known', () => {
     'backup list',
     'backup identity',
     'restore',
+    'store copy',
     'key generate',
     'feedback parse',
     'tracking rewrite',

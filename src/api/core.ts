@@ -133,6 +133,8 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     clock,
     busyTimeoutMs,
     olderSchema,
+    // A backup of it may be checked; a server that starts on what was restored is refused.
+    opensCopied: outside.isStaging === true,
     backsUpUpgrades: config.upgrade.backup,
     onFatal,
     onWriting,

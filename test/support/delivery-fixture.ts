@@ -136,7 +136,6 @@ export function testDelivery(
     tlsTroubles: new TlsTroubles(),
     pool,
     signer: new DkimSigner(),
-    now,
   }
   const run = async (job = jobOf()): Promise<(Attempt | Postponed)[]> => {
     const results: (Attempt | Postponed)[] = []

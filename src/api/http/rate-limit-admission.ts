@@ -31,15 +31,21 @@ export function admit(ctx: ApiContext, services: AdmissionServices, authenticate
   try {
     ctx.state.caller = authenticate()
   } catch (error) {
-    if (isFailure(error)) return admitLater(ctx, services, authenticate)
+    if (isFailure(error)) return admitLater(ctx, services, authenticate, error)
     throw error
   }
   return limitRequests(ctx, services)
 }
 
-async function admitLater(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['caller']): Promise<void> {
-  await services.changes.caughtUp()
+async function admitLater(
+  ctx: ApiContext,
+  services: AdmissionServices,
+  authenticate: () => ApiState['caller'],
+  failure: unknown,
+): Promise<void> {
+  const hasLearned = await services.changes.caughtUp()
   try {
+    if (!hasLearned) throw failure
     ctx.state.caller = authenticate()
   } catch (error) {
     if (isFailure(error)) limitFailures(ctx, services)

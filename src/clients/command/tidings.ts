@@ -12,7 +12,11 @@ export class Tidings {
 
   tell(what: Due, id: string): void {
     const statements = this.#services.changes.note(what, id)
-    if (statements.length > 0) this.#writing.push(this.#services.db.write(statements))
+    if (statements.length === 0) return
+    const writing = this.#services.db.write(statements)
+    // `told` reports it.
+    writing.catch(() => {})
+    this.#writing.push(writing)
   }
 
   /** Resolves once they are told. */

@@ -134,7 +134,6 @@ function deliverServices(): DeliverServices {
     pool: connectionPool(health),
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),
-    now: Date.now,
   }
 }
 

@@ -15,8 +15,6 @@ export interface LeavingServices {
   signer: DkimSigner
   /** Called with problems that do not keep mail from leaving. */
   noteFault: (reason: string) => void
-  /** Epoch, ms. */
-  now: () => number
 }
 
 /** Why a message stored like this never leaves. */
@@ -109,13 +107,13 @@ function cleanOnly(content: Uint8Array): Uint8Array {
 async function signedBody(
   { content, bodyType, message, signed }: Unsigned,
   recipient: DeliveryRecipient,
-  { job, services: { signer, now } }: { job: DeliveryJob; services: LeavingServices },
+  { job, services: { signer } }: { job: DeliveryJob; services: LeavingServices },
 ): Promise<Body> {
   let fields = ''
   for (const added of [recipient.fields, job.fields]) {
     for (const { text, unless } of added) if (!unless.some((name) => message.names.includes(name))) fields += text
   }
-  const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: now() }))
+  const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: job.at }))
   signed.set(fields, signatures)
   return { header: `${recipient.traceFields}${signatures}${fields}`, content, bodyType }
 }

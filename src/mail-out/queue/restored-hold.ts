@@ -50,7 +50,7 @@ export async function noteCopied({ db, clock }: { db: Database; clock: Pick<Cloc
   const copiedAt = (await newestTime(db)) ?? clock.now()
   await db.write([
     {
-      sql: 'insert into copied (copied_at, is_held) select :copiedAt, 0 where not exists (select 1 from copied)',
+      sql: 'insert into copied (copied_at, is_held) select :copiedAt, 0 where not exists (select 1 from copied where is_held = 0)',
       params: { copiedAt },
     },
     // Wherever it is opened next is its place.

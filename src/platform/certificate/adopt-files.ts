@@ -35,7 +35,8 @@ export async function adoptFiles({ db, secrets, log }: AdoptServices, state: Acm
       if (name !== undefined && !known.has(name)) {
         batch.push(keepCertificate({ id: issuedId(authority, name), authority, name }, { ...pairIn(name, text), now: 0 }, secrets))
       }
-      if (file === 'account.json' && !isKnown) batch.push(state.accountStatement(JSON.parse(text) as StoredAccount))
+      const account = file === 'account.json' ? accountIn(text) : null
+      if (account && !isKnown) batch.push(state.accountStatement(account))
       if (file === 'attempts.json' && !isKnown) batch.push(state.attemptsStatement(text))
       if (name !== undefined || file === 'account.json' || file === 'attempts.json') adopted.push({ file, batch })
     } catch (error) {
@@ -47,4 +48,13 @@ export async function adoptFiles({ db, secrets, log }: AdoptServices, state: Acm
   for (const { file } of adopted) await rm(join(directory, file), { force: true })
   await rmdir(directory).catch(() => {})
   log.info({ directory, files: adopted.length }, 'certificates and account were taken from files into the database')
+}
+
+/** @throws Error without a word of the text, which has a key */
+function accountIn(text: string): StoredAccount {
+  try {
+    return JSON.parse(text) as StoredAccount
+  } catch {
+    throw new Error('it is not JSON')
+  }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Database, Statement } from './database.ts'
 import { limitLock } from './limit-lock.ts'
+import { removeInPieces } from './remove-in-pieces.ts'
 
 interface CountedUsesServices {
   db: Pick<Database, 'read' | 'write'>
@@ -103,11 +104,7 @@ const forget = (ids: { id: string; otherId: string }): Statement => ({
 /** Removes what counts no more, also of the shares that buried nodes had. */
 export async function sweepLimits(db: Pick<Database, 'write'>, now: number): Promise<void> {
   const params = { now }
-  await db.write(
-    [
-      { sql: 'delete from counted_use where expires_at <= :now', params },
-      { sql: 'delete from limit_share where expires_at <= :now', params },
-    ],
-    { mayBatch: true },
-  )
+  const uses = 'delete from counted_use where id in (select id from counted_use where expires_at <= :now limit :rows)'
+  await removeInPieces(db, [{ sql: uses, params }])
+  await db.write([{ sql: 'delete from limit_share where expires_at <= :now', params }], { mayBatch: true })
 }

@@ -112,12 +112,13 @@ class LeasedWindows implements LimitWindows {
     const beganAt = clock.steady()
     const windows = [...this.#byKey.values()].filter((window) => !window.isAsking)
     const told = windows.flatMap((window) => window.tell(this.#isStopped) ?? [])
-    for (const window of windows) if (window.isIdle) this.#byKey.delete(window.key.slice(this.#services.name.length + 1))
     if (this.#byKey.size === 0 && told.length === 0) return
     try {
       const written = await db.write([...told, othersOf(member().self, clock)])
       this.#hear(written.at(-1)?.rows ?? [])
       for (const window of windows) window.prove(beganAt)
+      // Not before it is written that they have no share: a row that nobody told to go would keep it from all.
+      for (const window of windows) if (window.isIdle) this.#byKey.delete(window.key.slice(this.#services.name.length + 1))
     } catch (error) {
       for (const window of windows) window.isUntold = true
       this.#log.warn({ error }, 'what this node has used of limits could not be told to others, and is told again')

@@ -128,3 +128,14 @@ test('a node that cannot write lets through what it has, and after a minute noth
   a.node.clock.advance(31_000)
   await expect(a.take(1, 100)).rejects.toThrow('fenced')
 })
+
+test('an outage while a share is left to the others keeps nothing from anybody', async () => {
+  const { a, b, seconds, rows } = await two()
+  expect(await a.take(100, 100)).toBe(100)
+  a.isFenced = true
+  await seconds(70, a, b)
+  a.isFenced = false
+  await seconds(2, a, b)
+  expect(await rows()).toEqual([])
+  expect(await b.take(100, 100)).toBeGreaterThan(0)
+})

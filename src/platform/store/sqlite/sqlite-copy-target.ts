@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { flushDirectory, flushFile } from '../../durable-file.ts'
-import { SternaError } from '../../errors.ts'
-import type { CopyTarget, TableShape } from '../copy-sides.ts'
+import { messageOf, SternaError } from '../../errors.ts'
+import { CommitUnknown, type CopyTarget, type TableShape } from '../copy-sides.ts'
 import { freeIn, megabytes } from '../disk-space.ts'
 import { decodedRows, type RowPiece } from '../row-codec.ts'
 import { commitTo, databaseFile, findDatabase, newRestoredName } from './data-directory.ts'
@@ -114,7 +114,12 @@ class StagedDatabase implements CopyTarget {
     flushFile(file)
     renameSync(file, target)
     for (const changed of [dirname(target), directory]) flushDirectory(changed)
-    commitTo(directory, target, lock)
+    try {
+      commitTo(directory, target, lock)
+    } catch (error) {
+      // What names the database may have changed, though not safely on disk.
+      throw databaseFile(directory) === target ? new CommitUnknown(messageOf(error)) : error
+    }
   }
 
   async close(): Promise<void> {

@@ -16,7 +16,7 @@ import { startPebble, type Pebble } from '../support/pebble.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { certificateServices } from '../support/certificate-services.ts'
-import { startTwoNodes, type TestNode } from '../support/two-nodes.ts'
+import { passTime, startTwoNodes, type TestNode } from '../support/two-nodes.ts'
 
 /**
  * A whole relay gets its certificates from Pebble. Port 80 of its hostname leads elsewhere, so HTTP-01 fails there and TLS-ALPN-01 must
@@ -297,11 +297,7 @@ async function startPair(more: Record<string, string> = {}) {
   return { a, b, authority, atA: () => shownAt(hostA), atB: () => shownAt(hostB) }
 }
 
-/** No node falls silent because its database is slow. */
-async function pass(...nodes: TestNode[]): Promise<void> {
-  for (const { clock: ofNode } of nodes) ofNode.advance(500)
-  for (const { relay } of nodes) await relay.services.db.read('select 1')
-}
+const pass = (...nodes: TestNode[]): Promise<void> => passTime(500, ...nodes)
 
 test.each(['http-01', 'tls-alpn-01'])('one of two nodes orders, the other answers %s, and both use the certificate', async (challenge) => {
   const { a, b, authority, atA, atB } = await startPair({ acme_challenges: challenge })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startTwoNodes, type TestNode } from '../support/two-nodes.ts'
+import { passTime, startTwoNodes, type TestNode } from '../support/two-nodes.ts'
 
 const password = 'correct horse battery'
 
@@ -12,8 +12,8 @@ async function startWithUser(): Promise<{ a: TestNode; b: TestNode; inTurn(count
   let isDone = false
   void taken.finally(() => (isDone = true)).catch(() => {})
   await expect
-    .poll(() => {
-      for (const { clock } of [a, b]) clock.advance(1_000)
+    .poll(async () => {
+      await passTime(1_000, a, b)
       return isDone
     })
     .toBe(true)

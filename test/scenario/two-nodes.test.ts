@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { mailQuota, suppressionPolicy } from '../../src/senders/account/account-policy.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTwoNodes, type TestNode } from '../support/two-nodes.ts'
+import { passTime, startTwoNodes, type TestNode } from '../support/two-nodes.ts'
 
 const second = 1_000
 const email = (from: string) => ({ from, to: 'bob@rcpt.example', subject: 'Hi', text: 'Hi' })
@@ -26,9 +26,8 @@ async function onceSeen<T>(work: Promise<T>, { here, there }: { here: TestNode; 
   await here.relay.services.changes.caughtUp()
   expect(isDone).toBe(false)
   await expect
-    .poll(() => {
-      there.clock.advance(second)
-      here.clock.advance(second)
+    .poll(async () => {
+      await passTime(second, there, here)
       return isDone
     })
     .toBe(true)

@@ -43,6 +43,12 @@ interface TwoMachines {
   ofB?: Record<string, string>
 }
 
+/** Moves the time of nodes, and waits for their beats: one would pass for dead where the database takes its time. */
+export async function passTime(ms: number, ...nodes: TestNode[]): Promise<void> {
+  for (const { clock } of nodes) clock.advance(ms)
+  for (const { relay } of nodes) await relay.services.db.write([{ sql: 'select 1' }])
+}
+
 /**
  * Two whole relays over one database: one of SQLite in this process, or that of the setting `store_url`. Neither reads the other's changes by
  * itself until its clock moves; move both alike. On a server they do, by its clock.

@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/clients/command/command-line.ts'
 import { liftMark } from '../../src/clients/command/run-store-copy.ts'
 import { emailStatuses } from '../../src/mail/message/email-status.ts'
+import { sweepLimits } from '../../src/platform/store/counted-uses.ts'
 import { Retention } from '../../src/mail/message/retention.ts'
 import { noteMoved } from '../../src/mail-out/queue/last-place.ts'
 import { postponeUnread } from '../../src/mail-out/queue/queue-store.ts'
@@ -520,6 +521,7 @@ async function growOld(relay: TestRelay): Promise<void> {
   clock.advance(10 * day)
   await sessions.sweep()
   await previews.sweep()
+  await sweepLimits(running.services.db, clock.now())
   await isQuiet(relay)
   const email = { from: 'app@sender.example', to: 'ann@rcpt.example', subject: 'Again', html: '<p>once more</p>' }
   const { body } = await relay.call('POST', '/api/send', email, { 'idempotency-key': 'same' })

@@ -13,8 +13,8 @@ export type Due = 'due_destination' | 'retried_destination' | 'due_webhook' | 'e
 
 /**
  * How nodes hear of each other's changes of what all of them hold in memory. Each kind has the name of its table. A node knows of a change
- * about a second later. What is due is told in the same way (`Due`). Where that is too late, whoever finds nothing waits for `caughtUp` and looks again, and whoever takes a right away
- * answers only after `seenByAll`.
+ * about a second later. What is due is told in the same way (`Due`). Where that is too late, whoever finds nothing waits for `caughtUp` and
+ * looks again, and whoever takes a right away answers only after `seenByAll`.
  */
 export interface Changes {
   /** Tells the other nodes of a change, in the batch that makes it. */

@@ -39,7 +39,7 @@ interface TrackedRow extends SubjectRow {
 /** Recipients per query. */
 export const subjectsAtOnce = 50
 /** With as many names in every query, so that it is one statement. */
-const subjectNames = (ids: readonly string[]) =>
+export const recipientNames = (ids: readonly string[]) =>
   namedValues(
     'r',
     Array.from({ length: subjectsAtOnce }, (_, place) => ids[place] ?? ''),
@@ -50,11 +50,11 @@ const subjectsSql = `
          (select count(*) from hit h where h.recipient_id = r.id) as stored,
          (select count(*) from hit h where h.recipient_id = r.id and h.bot = 1) as stored_of_machines
     from recipient r join message m on m.id = r.message_id
-   where r.id in (${subjectNames([]).names}) and m.tracking is not null`
+   where r.id in (${recipientNames([]).names}) and m.tracking is not null`
 
 /** By recipient. Omits recipients that are gone or whose mail is not tracked. */
 export async function readSubjects(db: Pick<Database, 'read'>, recipientIds: readonly string[]): Promise<Map<string, HitSubject>> {
-  const rows = await db.read<TrackedRow>(subjectsSql, subjectNames(recipientIds).params)
+  const rows = await db.read<TrackedRow>(subjectsSql, recipientNames(recipientIds).params)
   return new Map(rows.map((row) => [row.id, subjectOf(row)]))
 }
 

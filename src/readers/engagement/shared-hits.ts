@@ -1,10 +1,9 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import { messageOf } from '../../platform/errors.ts'
 import type { Row, Statement } from '../../platform/store/database.ts'
-import { namedValues } from '../../platform/store/named-values.ts'
 import type { Nodes } from '../../platform/store/nodes.ts'
 import type { Secrets } from '../../senders/account/key-file.ts'
-import { subjectsAtOnce } from './hit-store.ts'
+import { recipientNames } from './hit-store.ts'
 import type { ReaderHit } from './reader-hit.ts'
 import type { RecentHit } from './recent-hits.ts'
 
@@ -36,11 +35,6 @@ export interface KnownHits {
   hits: RecentHit[]
 }
 
-const recipientNames = (ids: readonly string[]) =>
-  namedValues(
-    'r',
-    Array.from({ length: subjectsAtOnce }, (_, place) => ids[place] ?? ''),
-  )
 const sharedSql = `
   select s.id, s.recipient_id, s.request, s.happened_at, h.type, h.link, h.ip_address, h.user_agent, h.bot, h.bot_reason, h.bot_confidence,
          h.event_id

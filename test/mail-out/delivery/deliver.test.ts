@@ -124,8 +124,12 @@ describe('a delivered message', () => {
     const der = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' })
     delivery.services.signer.addKey('dk_1', der)
     const key = { id: 'dk_1', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }
-    expect(await delivery.attempt(jobOf({ signingKeys: [key] }))).toMatchObject({ outcome: { type: 'delivered' }, selectors: ['sel'] })
+    const at = Date.UTC(2030, 0, 1)
+    const job = jobOf({ signingKeys: [key], at })
+    expect(await delivery.attempt(job)).toMatchObject({ outcome: { type: 'delivered' }, selectors: ['sel'] })
     expect(mx.messages[0]?.data.toString()).toMatch(/^DKIM-Signature:[^]*\r\nSubject: hi\r\n\r\nHello\r\n$/)
+    // By the time of the job, which is the database's, not the machine's.
+    expect(mx.messages[0]?.data.toString()).toContain(`t=${at / 1000};`)
 
     const unknown = await delivery.attempt(jobOf({ signingKeys: [{ ...key, id: 'dk_2' }] }))
     expect(told(unknown)).toBe('deferred internal_error')

@@ -18,7 +18,7 @@ export interface Pebble {
   root: string
   /** The paths that were posted to, oldest first. */
   posted: string[]
-  /** How many orders were asked for. */
+  /** How many orders it took, or refused for `limit`. What it refused for its nonce is asked for again. */
   orders(): number
   /** Answers orders as an authority does whose limit is reached, since Pebble has no limits; null: as Pebble. */
   limit: { detail: string; retryAfter: string } | null
@@ -64,14 +64,18 @@ export async function startPebble({ nameServer, httpPort, tlsPort, externalAccou
   const ended = new Promise((resolve) => child.once('exit', resolve))
   await Promise.all([waitForPort('127.0.0.1', port), waitForPort('127.0.0.1', management)])
 
+  let orders = 0
   const front = createServer(certificate, (req, res) => {
     const { method = 'GET', url = '/', headers } = req
     if (method === 'POST') pebble.posted.push(url)
-    if (pebble.limit && method === 'POST' && url === orderPath) {
+    const isOrder = method === 'POST' && url === orderPath
+    if (pebble.limit && isOrder) {
+      orders++
       res.writeHead(429, { 'Content-Type': 'application/problem+json', 'Retry-After': pebble.limit.retryAfter })
       return res.end(JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: pebble.limit.detail, status: 429 }))
     }
     const onward = request({ host: 'localhost', port, method, path: url, headers, ca: certificate.cert, agent: false }, (answer) => {
+      if (isOrder && answer.statusCode === 201) orders++
       res.writeHead(answer.statusCode ?? 500, answer.headers)
       answer.pipe(res)
     })
@@ -84,7 +88,7 @@ export async function startPebble({ nameServer, httpPort, tlsPort, externalAccou
     ca,
     root: await read(`https://localhost:${management}/roots/0`, certificate.cert),
     posted: [],
-    orders: () => pebble.posted.filter((path) => path === orderPath).length,
+    orders: () => orders,
     limit: null,
     async stop() {
       front.close()

@@ -190,7 +190,7 @@ export class Dispatch {
     try {
       const judged = needsLookBack(attempt.outcome) ? await this.#lookedBack(message, recipient, attempt) : attempt
       const settlement = this.#settlementOf(message, recipient, judged)
-      if (reactions) settlement.batch.push(...recordReactions(message, recipient, reactions, endedAt))
+      if (reactions) settlement.batch.push(...recordReactions(message, recipient, reactions, this.#services.clock.now()))
       await this.#settle({ message, recipient, attempt: judged }, settlement)
       this.#counts.attempted(message, recipient, attempt, endedAt)
     } catch (error) {

@@ -98,7 +98,14 @@ export class HandoffLimit {
 
   #slot(line: Line, bytes: number): FreshSlot | null {
     if (this.#taken.size >= maxMessages || this.#bytes + bytes > maxBytes) return null
-    const taken: Taken = { line, bytes, since: performance.now(), content: null, loan: null, release: () => this.#release(taken) }
+    const taken: Taken = {
+      line,
+      bytes,
+      since: this.#services.clock.steady(),
+      content: null,
+      loan: null,
+      release: () => this.#release(taken),
+    }
     this.#taken.add(taken)
     this.#bytes += bytes
     if (line.taken++ === 0) this.#lines.set(line.name, line)
@@ -121,7 +128,7 @@ export class HandoffLimit {
 
   #forgetSlow(): void {
     for (const taken of this.#taken) {
-      if (performance.now() - taken.since < slowAfterMs) return
+      if (this.#services.clock.steady() - taken.since < slowAfterMs) return
       this.#forget(taken)
       taken.content = null
       taken.loan = null

@@ -14,9 +14,9 @@ interface ThreadAllocations {
 
 /** Bytes that each thread of a server has allocated on its heap since it started, by name; threads of one name together. */
 export async function allocatedBytes(peer: SternaPeer): Promise<Record<string, number>> {
-  const all = JSON.parse(await text(createConnection(peer.probe))) as ThreadAllocations[]
+  const ofEach = await Promise.all(peer.probes.map((probe) => text(createConnection(probe))))
   const byThread: Record<string, number> = {}
-  for (const { thread, allocatedBytes } of all) {
+  for (const { thread, allocatedBytes } of ofEach.flatMap((json) => JSON.parse(json) as ThreadAllocations[])) {
     const name = threadNames[thread] ?? thread
     if (allocatedBytes !== null) byThread[name] = (byThread[name] ?? 0) + allocatedBytes
   }

@@ -22,7 +22,8 @@ export interface Load {
 /** What the generator is told. */
 export interface SmtpLoad extends Load {
   host: string
-  port: number
+  /** The first connection goes to the first, and so on in turn. */
+  ports: number[]
   user?: string | undefined
   password?: string | undefined
   from: string
@@ -52,9 +53,9 @@ let sentSoFar = 0
 
 /** Sends so many messages to a server, and waits until all are at its next hop. */
 export async function sendBurst(peer: Peer, sink: Sink, load: Load): Promise<{ sent: Sent; received: Received }> {
-  const { host, port, user, password } = peer
+  const { host, ports, user, password } = peer
   const received = sink.receive({ messages: load.messages, seconds })
-  const smtp: SmtpLoad = { ...load, host, port, user, password, seconds, from: 'bounce@sender.example', first: sentSoFar }
+  const smtp: SmtpLoad = { ...load, host, ports, user, password, seconds, from: 'bounce@sender.example', first: sentSoFar }
   sentSoFar += load.messages
   return { sent: await runGenerator<Sent>('smtp-generator.ts', smtp), received: await received }
 }

@@ -1,7 +1,7 @@
 import type { Load } from './burst.ts'
 import { sendHttp } from './http-accept.ts'
 import { measureRound } from './round.ts'
-import type { Sink } from './sink.ts'
+import type { Sink, SinkOptions } from './sink.ts'
 import type { SternaOptions, SternaPeer } from './sterna-peer.ts'
 
 /** What one burst showed, by the name of the figure. */
@@ -11,18 +11,26 @@ export type Figures = Record<string, number>
 export interface ComparedLoad {
   title: string
   server: SternaOptions
-  /** Whether the next hop offers STARTTLS. */
-  starttls: boolean
+  /** The next hop. */
+  sink: SinkOptions
   /** What is sent before the bursts that count. */
   warmUp(peer: SternaPeer, sink: Sink): Promise<unknown>
   /** Sends a burst: of how many messages, and what it showed of itself. */
   burst(peer: SternaPeer, sink: Sink): Promise<{ messages: number; figures: Figures }>
 }
 
-export const smtpLoad = (title: string, { load, warmUp, server }: { load: Load; warmUp: number; server: SternaOptions }): ComparedLoad => ({
+export interface SmtpBursts {
+  load: Load
+  warmUp: number
+  server: SternaOptions
+  /** How long the next hop takes to answer the end of a message; default: no time. */
+  delayMs?: number
+}
+
+export const smtpLoad = (title: string, { load, warmUp, server, delayMs = 0 }: SmtpBursts): ComparedLoad => ({
   title: `${title}, ${load.messages} messages a burst, after ${warmUp}`,
   server,
-  starttls: load.starttls ?? false,
+  sink: { starttls: load.starttls ?? false, delayMs },
   warmUp: (peer, sink) => measureRound(peer, sink, { ...load, messages: warmUp }),
   async burst(peer, sink) {
     const round = await measureRound(peer, sink, load)
@@ -41,7 +49,7 @@ export const smtpLoad = (title: string, { load, warmUp, server }: { load: Load; 
 export const httpLoad = (title: string, seconds: number): ComparedLoad => ({
   title: `${title}, ${seconds} s a burst`,
   server: { recipientDomains: 1 },
-  starttls: false,
+  sink: {},
   warmUp: (peer) => sendHttp(peer, seconds * 3),
   async burst(peer) {
     const { accepted, perSecond, p50Ms, p99Ms, failed } = await sendHttp(peer, seconds)

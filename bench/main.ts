@@ -15,6 +15,7 @@ import { httpLoad, smtpLoad, type ComparedLoad } from './compared-load.ts'
 import { measureHttp, type HttpFigures } from './http-accept.ts'
 import { checkAllocations, keepAllocations } from './kept-allocations.ts'
 import { markdownTable } from './markdown-table.ts'
+import { compareNodes } from './nodes.ts'
 import { help, options, unknownCases } from './options.ts'
 import { figuresHeading, figuresRows, measureInTurn, type PeerFigures } from './peers-in-turn.ts'
 import { hasPostfixAndOpenDkim } from './postfix-peer.ts'
@@ -40,8 +41,9 @@ async function main(): Promise<number> {
   buildServer()
   if (values.allocations) return allocations()
   say(`${machine.cores} cores (${machine.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${machine.node}`)
-  if (values.against === undefined) return inTurn()
-  await compareWith({ commit: values.against, rounds, loads: comparedLoads() })
+  if (values.nodes) await compareNodes({ rounds, warmUp, loads: comparedLoads(), divided: loadOf(cases['2kb'] as Case) })
+  else if (values.against !== undefined) await compareWith({ commit: values.against, rounds, loads: comparedLoads() })
+  else return inTurn()
   return 0
 }
 

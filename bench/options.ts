@@ -20,6 +20,11 @@ export const options = {
   cores: { type: 'string', value: 'N,...', meaning: 'each case again with so many cores for the server' },
   alone: { type: 'boolean', default: false, meaning: 'without Postfix' },
   against: { type: 'string', value: 'COMMIT', meaning: 'beside this commit, in bursts in random turn, by thread, without Postfix' },
+  nodes: {
+    type: 'boolean',
+    default: false,
+    meaning: 'PostgreSQL beside files, and two nodes beside one, in bursts in random turn, without Postfix',
+  },
   allocations: { type: 'boolean', default: false, meaning: 'only the bytes that each thread allocates for a message' },
   check: { type: 'boolean', default: false, meaning: 'with --allocations: whether they are those of bench/allocations.json' },
   keep: { type: 'boolean', default: false, meaning: 'with --allocations: write them to bench/allocations.json' },

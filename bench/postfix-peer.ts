@@ -11,7 +11,8 @@ import { waitForListener } from './wait-for-port.ts'
 export interface Peer {
   name: string
   host: string
-  port: number
+  /** Of the nodes of one server; connections are divided among them. */
+  ports: number[]
   /** Processes whose CPU and memory count. */
   pids: number[]
   user?: string
@@ -44,7 +45,8 @@ export async function startPostfixPeer(sink: Sink, starttls = false): Promise<Pe
   })
   return {
     name: 'Postfix + OpenDKIM',
-    ...listen,
+    host: listen.host,
+    ports: [listen.port],
     pids: [postfix.masterPid, signer.pid ?? 0],
     async stop() {
       postfix.stop()

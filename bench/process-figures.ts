@@ -53,14 +53,14 @@ export const threadNames: Record<string, string> = {
   WorkerThread: 'writer',
 }
 
-/** CPU seconds that each thread of a process has used, threads of one name together. Those that ended no longer count. Linux only. */
-export function cpuByThread(pid: number): Record<string, number> {
+/** CPU seconds that each thread of these processes has used, threads of one name together. Those that ended no longer count. Linux only. */
+export function cpuByThread(pids: number[]): Record<string, number> {
   const byThread: Record<string, number> = {}
-  for (const task of readdirSync(`/proc/${pid}/task`)) {
+  for (const task of pids.flatMap((pid) => readdirSync(`/proc/${pid}/task`).map((id) => `/proc/${pid}/task/${id}`))) {
     try {
-      const name = readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8').trim()
+      const name = readFileSync(`${task}/comm`, 'utf8').trim()
       const thread = threadNames[name] ?? name
-      const nanoseconds = Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+      const nanoseconds = Number(readFileSync(`${task}/schedstat`, 'utf8').split(' ')[0])
       byThread[thread] = (byThread[thread] ?? 0) + nanoseconds / 1e9
     } catch {
       // It ended meanwhile.

@@ -35,14 +35,18 @@ export interface Sink {
   stop(): void
 }
 
-/**
- * @param host an address of its own, 127.x, for it is what a name server tells
- * @param starttls offered, with a certificate that nobody knows
- */
-export async function startSink(host: string, { starttls = false } = {}): Promise<Sink> {
+export interface SinkOptions {
+  /** Offered, with a certificate that nobody knows. */
+  starttls?: boolean
+  /** How long it takes to answer the end of a message. */
+  delayMs?: number
+}
+
+/** @param host an address of its own, 127.x, for it is what a name server tells */
+export async function startSink(host: string, { starttls = false, delayMs = 0 }: SinkOptions = {}): Promise<Sink> {
   const port = await freePort()
   const certificate = starttls ? await testCertificate(['sink.example']) : null
-  const child = fork(new URL('smtp-sink.ts', import.meta.url), [host, String(port), JSON.stringify(certificate)])
+  const child = fork(new URL('smtp-sink.ts', import.meta.url), [host, String(port), JSON.stringify(certificate), String(delayMs)])
   await once(child, 'message')
   return {
     host,

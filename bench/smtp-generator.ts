@@ -47,9 +47,9 @@ function secure(plain: Socket, then: (socket: Socket) => void): void {
 }
 
 /** One connection, message after message; resolves when it has sent its share. */
-function connection(): Promise<void> {
+function connection(port: number): Promise<void> {
   return new Promise((resolve) => {
-    let socket: Socket = createConnection({ host: load.host, port: load.port, noDelay: true })
+    let socket: Socket = createConnection({ host: load.host, port, noDelay: true })
     let expecting: (code: number) => void = () => {}
     const listen = (): void => {
       let rest = ''
@@ -109,8 +109,9 @@ function connection(): Promise<void> {
   })
 }
 
-async function worker(): Promise<void> {
-  while (next < end && Date.now() < deadline) await connection()
+async function worker(_: unknown, place: number): Promise<void> {
+  const port = load.ports[place % load.ports.length] ?? 0
+  while (next < end && Date.now() < deadline) await connection(port)
 }
 
 await Promise.all(Array.from({ length: load.connections }, worker))

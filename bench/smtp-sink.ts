@@ -1,14 +1,15 @@
 /**
- * An SMTP server that takes every message and counts: the process that sink.ts starts. `node smtp-sink.ts HOST PORT CERTIFICATE` tells its parent
- * when it listens, and then, for each order, what has come once all messages are there or the time is over.
+ * An SMTP server that takes every message and counts: the process that sink.ts starts. `node smtp-sink.ts HOST PORT CERTIFICATE DELAY` tells its
+ * parent when it listens, and then, for each order, what has come once all messages are there or the time is over.
  */
 import { createServer, type Socket } from 'node:net'
 import { createServer as createSecureServer } from 'node:tls'
 import type { Order, Received } from './sink.ts'
 import { quantile } from './figures.ts'
 
-const [host = '127.0.0.2', port = '2525', certificate = 'null'] = process.argv.slice(2)
+const [host = '127.0.0.2', port = '2525', certificate = 'null', delay = '0'] = process.argv.slice(2)
 const tls = JSON.parse(certificate) as { key: string; cert: string } | null
+const delayMs = Number(delay)
 
 /** What has come since the last order. */
 let seen = new Set<number>()
@@ -26,6 +27,7 @@ const greeting = '220 sink.example ESMTP\r\n'
 const host250 = '250-sink.example\r\n'
 const extensions = '250-PIPELINING\r\n250-8BITMIME\r\n250-ENHANCEDSTATUSCODES\r\n250 SIZE 52428800\r\n'
 const startTls = '250-STARTTLS\r\n'
+const queued = '250 2.0.0 queued\r\n'
 const endOfData = Buffer.from('\r\n.\r\n')
 
 const secureServer = tls && createSecureServer(tls, speak)
@@ -45,17 +47,33 @@ function speak(socket: Socket): void {
   socket.on('error', () => {})
   let rest: Buffer = Buffer.alloc(0)
   let inData = false
+  let isThinking = false
   socket.on('data', (bytes: Buffer) => {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
+    if (!isThinking) goOn()
+  })
+  function goOn(): void {
     let answer = ''
     for (;;) {
       if (inData) {
         const end = rest.indexOf(endOfData)
         if (end < 0) break
-        took(rest.toString('latin1', 0, Math.min(end, 8192)))
+        const head = rest.toString('latin1', 0, Math.min(end, 8192))
         rest = rest.subarray(end + endOfData.length)
         inData = false
-        answer += '250 2.0.0 queued\r\n'
+        if (delayMs > 0) {
+          socket.write(answer)
+          isThinking = true
+          setTimeout(() => {
+            isThinking = false
+            took(head)
+            socket.write(queued)
+            goOn()
+          }, delayMs)
+          return
+        }
+        took(head)
+        answer += queued
         continue
       }
       const end = rest.indexOf('\r\n')
@@ -77,7 +95,7 @@ function speak(socket: Socket): void {
       } else answer += '250 2.0.0 ok\r\n'
     }
     if (answer) socket.write(answer)
-  })
+  }
 }
 
 function took(head: string): void {

@@ -8,6 +8,8 @@ export interface PostgresServer {
   run(script: string): Promise<string>
   /** The path of its socket. */
   socket: string
+  /** Its first process. */
+  readonly pid: number
   /** `store.url` of a new database; by its name, of one that there is. */
   newUrl(name?: string): Promise<string>
   /** Ends it as a power cut does. */
@@ -70,6 +72,9 @@ export function startPostgres({
     crash: () => asOwner('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'),
     start,
     socket: join(directory, '.s.PGSQL.5432'),
+    get pid() {
+      return Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'))
+    },
     stop() {
       asOwner('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop')
       remove()

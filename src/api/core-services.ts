@@ -4,7 +4,7 @@ import type { AccountRemovalServices } from '../upkeep/account-removal.ts'
 import type { RouteServices } from '../mail-out/delivery/route.ts'
 import type { Address } from '../platform/smtp/address.ts'
 import { Examinations } from '../upkeep/doctor/examinations.ts'
-import { examination } from '../upkeep/doctor/run-doctor.ts'
+import { examination, examineNodes } from '../upkeep/doctor/run-doctor.ts'
 import { explainAddress } from '../upkeep/doctor/explain-address.ts'
 import { ownAddresses, ownRecords } from '../upkeep/doctor/own-addresses.ts'
 import { listNodes } from '../platform/store/node-rows.ts'
@@ -50,7 +50,11 @@ export function coreServices(services: Core & OwnServices) {
     removal: { ...services, webhooks: webhookList } as AccountRemovalServices,
     returnedMailList: new ReturnedMailList(db),
     suppressions: new SuppressionEntries(services),
-    examinations: new Examinations(clock, () => examination(services)),
+    examinations: new Examinations(
+      clock,
+      () => examination(services),
+      () => examineNodes(services),
+    ),
     nodeList: () => listNodes(services),
     /** Those that the mail of all nodes leaves from; none if they are not known. */
     ownAddresses: () => ownAddresses(services),

@@ -72,6 +72,10 @@ const harmless: ReadonlySet<FaultName> = new Set<FaultName>([
 ])
 
 export type FaultName = keyof typeof messages
+
+/** Whether mail is accepted and delivered in spite of a fault with this name, which a node with a newer program may have told. */
+export const isHarmless = (name: string): boolean => harmless.has(name as FaultName)
+
 /** The names of all faults. */
 export const faultNames = Object.keys(messages) as FaultName[]
 
@@ -103,7 +107,7 @@ export class Health {
 
   /** Whether mail is accepted and delivered: every present fault is harmless. */
   get isServing(): boolean {
-    return this.faults.every(({ name }) => harmless.has(name))
+    return this.faults.every(({ name }) => isHarmless(name))
   }
 
   /** Reports a fault, new or continuing. `details` go into the log, and into the message where it names them. */

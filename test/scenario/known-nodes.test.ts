@@ -27,6 +27,48 @@ test('each node lists all of them with their faults, until one stops', async () 
   expect([left.length, left[0].id === id]).toEqual([1, false])
 })
 
+test('the doctor tells of the faults of every node at any, also beside findings that it has kept', async () => {
+  const { a, b } = await startTwoNodes()
+  const { accounts, apiKeys } = b.relay.services
+  const { id: accountId } = await accounts.create('shop', 'enterprise')
+  const { token } = await apiKeys.create({ accountId, name: 'doctor', permission: 'operator' })
+  const told = async (path: string) => {
+    const { findings } = (await b.call('GET', path, { token })).body
+    return findings.filter(({ check }: { check: string }) => check === 'node').map(({ status }: { status: string }) => status)
+  }
+  expect(await told('/api/doctor')).toEqual(['ok', 'ok'])
+  a.relay.services.health.report('disk_full')
+  b.relay.services.health.report('backup')
+  const kept = '/api/doctor?max_age=86400'
+  await expect.poll(() => told(kept)).toEqual(['failed', 'warning'])
+  expect(await command(b, 'doctor')).toMatchObject({
+    exitCode: 1,
+    stdout: expect.stringMatching(/^failed {3}node: .*: the fault disk_full, since /),
+  })
+
+  b.relay.services.health.clear('backup')
+  await expect.poll(() => told(kept)).toEqual(['failed', 'ok'])
+  await a.relay.stop()
+  expect(await told(kept)).toEqual(['ok'])
+})
+
+test('each node counts the mail of both, and says so in its metrics', async () => {
+  const { a, b } = await startTwoNodes()
+  const { accounts, apiKeys, sendingDomains } = a.relay.services
+  const { id: accountId } = await accounts.create('shop', 'enterprise')
+  const domain = await sendingDomains.add(accountId, 'sender.example')
+  await sendingDomains.verifyManually(domain.id)
+  const { token } = await apiKeys.create({ accountId, name: 'shop', permission: 'full_access' })
+  const later = new Date(a.relay.services.clock.now() + 3_600_000).toISOString()
+  const email = { from: 'app@sender.example', to: 'bob@rcpt.example', subject: 'Hi', text: 'Hi', scheduled_at: later }
+  expect((await a.call('POST', '/api/send', { token, body: email })).status).toBe(200)
+  for (const { relay } of [a, b]) {
+    const page = await relay.services.metricsPage.text('test')
+    expect(page).toMatch(/^# HELP sterna_queue_recipients .*: take the maximum over nodes, not the sum\.$/m)
+    expect(page).toContain('sterna_queue_recipients{state="waiting"} 1\n')
+  }
+})
+
 test('advice about DNS knows the addresses of all nodes', async () => {
   const { a, b } = await startTwoNodes()
   const { db } = a.relay.services

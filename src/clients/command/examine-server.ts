@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { dnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { examineFromOutside, type OutsidePorts } from '../../upkeep/doctor/examine-from-outside.ts'
-import { examination } from '../../upkeep/doctor/run-doctor.ts'
+import { examination, examineNodes } from '../../upkeep/doctor/run-doctor.ts'
 import { worstOf, type Finding } from '../../upkeep/doctor/finding.ts'
 import { probeSmtp, probeWeb } from '../../upkeep/doctor/outside-probe.ts'
 import { doctorResource } from '../../api/resource/doctor-operations.ts'
@@ -12,7 +12,7 @@ import { usageFault, type CommandOutput } from './command.ts'
 
 /** Examines the server whose services these are. */
 export async function examineThis(services: CommandServices): Promise<CommandOutput> {
-  return outputOf(await examination(services), services.clock.now())
+  return outputOf([...(await examineNodes(services)), ...(await examination(services))], services.clock.now())
 }
 
 /**

@@ -27,6 +27,10 @@ const plain =
 export const counter = plain('counter')
 export const gauge = plain('gauge')
 
+/** Of rows that all nodes read. */
+export const gaugeOfAll = <const Labels extends readonly Label[] = []>(name: string, help: string, labels?: Labels) =>
+  gauge(name, `${help} Every node counts that of all: take the maximum over nodes, not the sum.`, labels)
+
 export const histogram = <const Labels extends readonly Label[] = []>(
   name: string,
   help: string,

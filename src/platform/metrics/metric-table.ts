@@ -1,5 +1,5 @@
 import { faultNames } from '../health.ts'
-import { counter, gauge, histogram } from './metric-declaration.ts'
+import { counter, gauge, gaugeOfAll, histogram } from './metric-declaration.ts'
 
 /** Seconds: for work of milliseconds, for one attempt over the network, and for mail that may wait for days. */
 const shortBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -115,17 +115,17 @@ export type FigurePart = (typeof figureParts)[number]
 export const metricTable = {
   faults: gauge('sterna_fault', 'Whether this fault, as named in /healthz, is present: 1 or 0.', [['name', faultNames]]),
 
-  queued: gauge(
+  queued: gaugeOfAll(
     'sterna_queue_recipients',
     'Recipients that are not final: due (ready to be tried), waiting (for a retry, or scheduled), in_hand (being tried), held (by ' +
       'an operator, or because the database was restored or moved).',
     [['state', ['due', 'waiting', 'in_hand', 'held']]],
   ),
-  deferred: gauge(
+  deferred: gaugeOfAll(
     'sterna_queue_deferred_recipients',
     'Recipients that wait because an attempt was deferred; they are included in the metric above.',
   ),
-  overdue: gauge('sterna_queue_overdue_recipients', 'Recipients that have been due for at least this many seconds.', [
+  overdue: gaugeOfAll('sterna_queue_overdue_recipients', 'Recipients that have been due for at least this many seconds.', [
     ['seconds', overdueSteps],
   ]),
   oldestOverdue: gauge(
@@ -180,12 +180,14 @@ export const metricTable = {
     'From when an event was due to be posted to a webhook, or replayed, to the successful post.',
     delayBounds,
   ),
-  webhookDeliveries: gauge('sterna_webhook_deliveries', 'Webhook deliveries that are not final.', [['state', ['pending', 'attempting']]]),
-  webhookOldestOverdue: gauge(
+  webhookDeliveries: gaugeOfAll('sterna_webhook_deliveries', 'Webhook deliveries that are not final.', [
+    ['state', ['pending', 'attempting']],
+  ]),
+  webhookOldestOverdue: gaugeOfAll(
     'sterna_webhook_oldest_overdue_seconds',
     'How long the oldest due webhook delivery has been due; 0 if there is none.',
   ),
-  webhookUnread: gauge(
+  webhookUnread: gaugeOfAll(
     'sterna_webhook_unread_events',
     'Events in the log that have not yet become webhook deliveries; 0 while no webhook is enabled.',
   ),
@@ -213,7 +215,7 @@ export const metricTable = {
     ['purpose', returnPathPurposes],
   ]),
   reportsSettled: counter('sterna_reports_settled_total', 'Returned messages, by result.', [['result', returnedMailResults]]),
-  reportsWaiting: gauge('sterna_reports_waiting', 'Returned messages that are not settled yet.'),
+  reportsWaiting: gaugeOfAll('sterna_reports_waiting', 'Returned messages that are not settled yet.'),
 
   commits: histogram('sterna_store_commit_seconds', 'Duration of database commits, including the flush.', shortBounds),
   commitBatches: histogram('sterna_store_commit_batches', 'Batches per commit.', batchBounds),

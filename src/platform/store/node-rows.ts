@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Database, Row, Statement } from './database.ts'
 import type { Joining, SharedSettings } from './nodes.ts'
 
@@ -8,7 +9,7 @@ export interface NodeReport {
   faults: NodeFault[]
 }
 
-interface NodeFault {
+export interface NodeFault {
   name: string
   message: string
   /** ISO 8601. */
@@ -50,10 +51,20 @@ export const insertNode = ({ name, now, version, machine, settings }: Fresh): St
   expect: 1,
 })
 
+/** A node that has told nothing for so long died with nobody to bury it, ms. A lone one tells every minute. */
+const goneAfterMs = 180_000
+
+interface ListServices {
+  db: Pick<Database, 'read'>
+  clock: Pick<Clock, 'now'>
+}
+
 /** The nodes that run on this database, the earliest first. One that has just died may be among them. */
-export async function listNodes({ db }: { db: Pick<Database, 'read'> }): Promise<ListedNode[]> {
+export async function listNodes({ db, clock }: ListServices): Promise<ListedNode[]> {
   const rows = await db.read<Row & Record<'name' | 'machine' | 'version' | 'addresses' | 'faults', string>>(
-    'select name, machine, version, started_at, heard_at, addresses, faults from node where beat >= 0 order by started_at, name',
+    `select name, machine, version, started_at, heard_at, addresses, faults from node
+      where beat >= 0 and heard_at >= :since order by started_at, name`,
+    { since: clock.now() - goneAfterMs },
   )
   return rows.map(({ name, machine, version, started_at: startedAt, heard_at: heardAt, addresses, faults }) => ({
     id: name,

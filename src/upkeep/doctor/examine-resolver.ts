@@ -6,18 +6,14 @@ import { type Finding, sayOf } from './finding.ts'
  * Whether the name servers answer, and tell the truth about names that do not exist: if they return an advertisement's address instead,
  * mail to mistyped domains is delivered there.
  * @param madeUp a label that nobody has
- * @param isSuspect whether the serving process currently distrusts them
  */
-export async function examineResolver(resolver: Resolver, madeUp: string, isSuspect: boolean): Promise<Finding[]> {
+export async function examineResolver(resolver: Resolver, madeUp: string): Promise<Finding[]> {
   const [root, missing] = await Promise.all([resolver.ns('org'), resolver.a(`${madeUp}.invalid`)])
   if (root.status === 'servfail' && missing.status === 'servfail') {
     return [sayOf('resolver').failed('resolver_silent')]
   }
   if (root.status === 'nxdomain' || root.status === 'nodata') {
     return [sayOf('resolver').failed('resolver_without_org')]
-  }
-  if (isSuspect) {
-    return [sayOf('resolver').failed('resolver_distrusted'), judgeSecure(root)]
   }
   return [judgeMissing(missing), judgeSecure(root)]
 }

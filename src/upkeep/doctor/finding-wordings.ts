@@ -30,6 +30,9 @@ const openWebPort = 'Open the port, and have http.tls_listen or a proxy answer t
 
 /** What the doctor finds. */
 export const findingWordings = {
+  node_fine: { what: '{machine} reports no faults.' },
+  node_fault: { what: '{machines}: the fault {fault}, since {since}.', advice: '{message}' },
+
   too_slow: { what: 'This took too long.', advice: 'Check the network and dns.servers, and run the check again.' },
 
   resolver_silent: {
@@ -39,11 +42,6 @@ export const findingWordings = {
   resolver_without_org: {
     what: 'The name servers do not know the top-level domain org, so they do not serve the names of the internet.',
     advice: `Set dns.servers to a resolver that does, ${ownResolver}`,
-  },
-  resolver_distrusted: {
-    what: 'The name servers say that many domains we have mail for do not exist, including domains that existed before.',
-    advice:
-      'Mail to these domains waits and does not bounce. Set dns.servers to a resolver that works, preferably your own, such as unbound.',
   },
   resolver_partly_silent: {
     what: 'These name servers do not answer: {servers}.',

@@ -3,6 +3,7 @@ import { findingWordings } from './finding-wordings.ts'
 
 /** What was examined. */
 export const checkNames = [
+  'node',
   'resolver',
   'dnssec',
   'port_25',

@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import type { Database } from '../../platform/store/database.ts'
@@ -14,6 +15,7 @@ interface MachineServices {
 
 interface OwnServices extends MachineServices {
   db: Pick<Database, 'read'>
+  clock: Pick<Clock, 'now'>
 }
 
 /** The public addresses that the mail of all nodes leaves from, as far as they can tell; none behind a smarthost. */

@@ -5,7 +5,7 @@ import type { Config } from '../../platform/config/settings.ts'
 import { judgeOpenFiles } from '../../platform/connection/open-files.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { newestTime } from '../../mail/event/newest-time.ts'
-import type { Health } from '../../platform/health.ts'
+import { listNodes, type ListedNode } from '../../platform/store/node-rows.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { authorityName } from '../../platform/certificate/acme-certificates.ts'
 import { keptAttempts } from '../../platform/certificate/acme-state.ts'
@@ -20,6 +20,7 @@ import { judgeDatabase, judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
 import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses, someOfEachFamily } from './examine-host-name.ts'
 import { judgeFamilies } from './examine-families.ts'
+import { judgeNodes } from './examine-nodes.ts'
 import { examineKeyFile } from './examine-key-file.ts'
 import { examinePort25 } from './examine-port-25.ts'
 import { examineEachServer, examineResolver } from './examine-resolver.ts'
@@ -29,8 +30,8 @@ import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 interface DoctorServices extends Pick<BaseServices, 'db' | 'clock' | 'files'> {
   config: Config
   resolver: DnsResolver
-  /** Faults of the serving process. */
-  health: Pick<Health, 'faults'>
+  /** All that run on this database. */
+  nodes: readonly ListedNode[]
   /** Each with its records. */
   domains: ExaminedDomain[]
   /** The newest time in the database, epoch ms; null if there is none. */
@@ -38,14 +39,20 @@ interface DoctorServices extends Pick<BaseServices, 'db' | 'clock' | 'files'> {
   host: DoctorHost
 }
 
-/** Examines this server, all of its domains, and the machine it runs on. */
+/** Examines this server, all of its domains, and the machine it runs on, but not what `examineNodes` does. */
 export async function examination(
-  services: Omit<DoctorServices, 'domains' | 'newestTime' | 'host'> & { sendingDomains: SendingDomains },
+  services: Omit<DoctorServices, 'domains' | 'newestTime' | 'nodes' | 'host'> & { sendingDomains: SendingDomains },
 ): Promise<Finding[]> {
-  const { sendingDomains, db, files } = services
+  const { sendingDomains, db, clock, files } = services
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
-  const findings = await runDoctor({ ...services, domains, newestTime: await newestTime(db), host: realHost })
+  const [newest, nodes] = await Promise.all([newestTime(db), listNodes({ db, clock })])
+  const findings = await runDoctor({ ...services, domains, newestTime: newest, nodes, host: realHost })
   return files === null ? findings : [...findings, judgeDatabase(await files.upkeep.needsRewriting())]
+}
+
+/** What the nodes say of themselves. */
+export async function examineNodes({ db, clock }: Pick<DoctorServices, 'db' | 'clock'>): Promise<Finding[]> {
+  return judgeNodes(await listNodes({ db, clock }))
 }
 
 /** The time limit for all checks together, ms. */
@@ -55,10 +62,9 @@ const maxMs = 25_000
 export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
   const startedAt = performance.now()
   const isOver = (): boolean => performance.now() - startedAt > maxMs / 2
-  const { config, resolver, health, domains } = services
-  const isSuspect = health.faults.some(({ name }) => name === 'resolver_suspect')
+  const { config, resolver, domains } = services
   const checks: [CheckName, Promise<Finding[]>][] = [
-    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`, isSuspect)],
+    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`)],
     ['resolver', examineEachServer(resolver.eachServer)],
     ['port_25', examineWayOut(services)],
     ['host_name', examineAddresses(services)],
@@ -90,10 +96,13 @@ async function examineWayOut({ config, resolver, host }: DoctorServices): Promis
   return examinePort25(hosts, resolver, host.greet)
 }
 
-async function examineAddresses({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
+async function examineAddresses({ config, resolver, host, nodes }: DoctorServices): Promise<Finding[]> {
   const { hostname, delivery, doctor } = config
   const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
-  const sending = sendingAddresses(host.interfaceAddresses(), found)
+  const ofMachine = sendingAddresses(host.interfaceAddresses(), found)
+  const told = new Set(nodes.flatMap(({ addresses }) => addresses))
+  for (const { address } of ofMachine) told.delete(address)
+  const sending = [...ofMachine, ...[...told].map((address) => ({ address, isOwn: true }))]
   const named = judgeHostName(hostname, found, sending)
   if (delivery.smarthost) {
     return [named, ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('via_smarthost'))]

@@ -66,6 +66,15 @@ test('every metric of the server is on the dashboard', () => {
   expect([...declared.keys()].filter((name) => !text.includes(name) && !besides.includes(name))).toEqual([])
 })
 
+test('what every node counts of all is never added up over nodes', () => {
+  const ofAll = Object.values<MetricDeclaration>(metricTable).filter(({ help }) => help.includes('maximum over nodes'))
+  expect(ofAll.length).toBeGreaterThan(5)
+  const text = read('grafana-dashboard.json') + read('alert-rules.yaml')
+  const mentions = ofAll.flatMap(({ name }) => text.match(new RegExp(`.{0,30}\\b${name}\\b`, 'g')) ?? [])
+  expect(mentions.length).toBeGreaterThan(10)
+  expect(mentions.filter((mention) => !/\bmax(?: by \([a-z, ]+\) )?\(sterna_\w+$/.test(mention))).toEqual([])
+})
+
 test('every alert rule names existing metrics, and says what to do', () => {
   interface Rule {
     alert: string

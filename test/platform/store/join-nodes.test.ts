@@ -46,7 +46,7 @@ test('what a dead node has in its row does not count, and it ends if it wakes', 
   await pass(1, dead)
   expect(dead.buried).toBeInstanceOf(BuriedError)
   await pass(7, next)
-  expect((await listNodes({ db })).map(({ id }) => id)).toEqual([next.nodes.self])
+  expect((await listNodes({ db, clock: next.clock })).map(({ id }) => id)).toEqual([next.nodes.self])
 })
 
 test('a node of a program that did not tell its settings is no reason to refuse another', async () => {
@@ -64,7 +64,9 @@ test('what a node tells of itself is listed, with when it last said that it live
   await pass(1, node)
   const { self: id } = node.nodes
   const startedAt = node.clock.now() - 1_000
-  expect(await listNodes({ db })).toEqual([
+  expect(await listNodes({ db, clock: node.clock })).toEqual([
     { id, machine: 'here', version: '1', startedAt, heardAt: node.clock.now(), addresses: ['192.0.2.1'], faults: [fault] },
   ])
+  // It died, and nobody was there to bury it.
+  expect(await listNodes({ db, clock: settableClock(node.clock.now() + 180_001) })).toEqual([])
 })

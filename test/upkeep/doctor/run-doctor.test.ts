@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { fingerprintOf, openKeyFile } from '../../../src/senders/account/key-file.ts'
 import { noteFingerprint } from '../../../src/senders/account/sealed-secrets.ts'
 import { loadConfig } from '../../../src/platform/config/load-config.ts'
+import type { ListedNode } from '../../../src/platform/store/node-rows.ts'
 import type { DoctorHost } from '../../../src/upkeep/doctor/doctor-host.ts'
 import { runDoctor } from '../../../src/upkeep/doctor/run-doctor.ts'
 import { domainObject } from '../../../src/senders/sending-domain/domain-object.ts'
@@ -73,7 +74,7 @@ const host: DoctorHost = {
   openFileLimit: () => 65_536,
 }
 
-async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {}, settings = config) {
+async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {}, settings = config, nodes: ListedNode[] = []) {
   const fake = fakeResolver(names)
   const ptr = async (name: string) => {
     const entry = names[name] as { ptr?: string[] } | string | undefined
@@ -88,7 +89,7 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
   const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
   const { db, files } = await testStore()
   await db.write([noteFingerprint(fingerprintOf(openKeyFile(settings.secretKeyFile)))])
-  const services = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null, db, files }
+  const services = { config: settings, clock: settableClock(), resolver, nodes, newestTime: null, db, files }
   const findings = await runDoctor({ ...services, domains: [{ domain, records }], host: { ...host, ...changes } })
   for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
   return findings.map(({ check, status }) => `${check} ${status}`)
@@ -202,6 +203,13 @@ test('behind a translation of addresses the name tells where mail comes from; wi
   unknown.splice(unknown.indexOf('return_path warning'), 1)
   unknown.splice(unknown.indexOf('reachable ok'), 1)
   expect(await statuses(nameless, inside)).toEqual(unknown)
+})
+
+test('the addresses of all nodes need a place in the DNS, a reverse name and a good reputation', async () => {
+  const other = { id: 'node_2', machine: 'two', version: '1', startedAt: 0, heardAt: 0, addresses: ['8.8.8.8', '9.9.9.9'], faults: [] }
+  const beside = but('host_name warning', 'dnsbl failed')
+  beside.splice(beside.indexOf('reverse_dns ok') + 1, 0, 'reverse_dns failed')
+  expect(await statuses({ ...healthy, '9.9.9.9.bl.test': { a: ['127.0.0.2'] } }, {}, config, [other])).toEqual(beside)
 })
 
 test('with a smarthost, and in the sandbox, there is less to look at', async () => {

@@ -76,14 +76,15 @@ function healthConcerns(findings: Doctor['findings']): Concern[] {
   const link = { href: '/health', text: t.overview.openHealth }
   const failed = findings.filter(({ status }) => status === 'failed')
   const names = [...new Set(failed.map(({ check }) => t.health.checks[check] ?? check))]
-  const disk = findings.find(({ check, status }) => check === 'disk' && status === 'warning')
+  const warned = findings.filter(({ check, status }) => (check === 'node' || check === 'disk') && status === 'warning')
   return [
     ...(failed[0]
       ? [{ key: 'health', tone: 'bad' as const, what: t.overview.healthFails(names), how: inWords('findings', failed[0]).what, link }]
       : []),
-    ...(disk
-      ? [{ key: 'disk', tone: 'wait' as const, what: inWords('findings', disk).what, how: inWords('findings', disk).advice ?? '', link }]
-      : []),
+    ...warned.map((finding) => {
+      const { what, advice } = inWords('findings', finding)
+      return { key: what, tone: 'wait' as const, what, how: advice ?? '', link }
+    }),
   ]
 }
 

@@ -32,6 +32,9 @@ const howOnEach = 'docs/tls.md zeigt, wie, auch in einem Container und hinter ei
 
 /** What the doctor finds. */
 export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
+  node_fine: { what: '{machine} meldet keine Fehler.' },
+  node_fault: { what: '{machines}: der Fehler {fault}, seit {since}.', advice: '{message}' },
+
   too_slow: { what: 'Das hat zu lange gedauert.', advice: 'Prüfen Sie das Netz und dns.servers, und prüfen Sie dann noch einmal.' },
 
   resolver_silent: {
@@ -41,11 +44,6 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   resolver_without_org: {
     what: 'Die Nameserver kennen die Top-Level-Domain org nicht, liefern also nicht die Namen des Internets.',
     advice: `Setzen Sie dns.servers auf einen Resolver, der das tut, ${ownResolver}`,
-  },
-  resolver_distrusted: {
-    what: 'Die Nameserver sagen von vielen Domains, für die E-Mails da sind, es gebe sie nicht, auch von solchen, die es vorher gab.',
-    advice:
-      'E-Mails an diese Domains warten und werden nicht zurückgewiesen. Setzen Sie dns.servers auf einen funktionierenden Resolver, am besten auf einen eigenen, etwa unbound.',
   },
   resolver_partly_silent: {
     what: 'Diese Nameserver antworten nicht: {servers}.',

@@ -1114,6 +1114,7 @@ export const de: Texts = {
     serverDomainText: 'Zustellberichte kommen vom Namen dieses Servers. Seine Einträge werden stündlich geprüft.',
     serverRecords: { A: 'IPv4-Adresse', AAAA: 'IPv6-Adresse', MX: 'MX', PTR: 'Reverse-DNS, beim Anbieter' },
     checks: {
+      node: 'Laufender Server',
       resolver: 'Nameserver',
       dnssec: 'DNSSEC',
       port_25: 'Port 25',

@@ -1152,6 +1152,7 @@ export const en = {
       PTR: 'Reverse DNS, at your provider',
     } as Record<string, string>,
     checks: words<api.Doctor['findings'][number]['check']>({
+      node: 'Running server',
       resolver: 'Name server',
       dnssec: 'DNSSEC',
       port_25: 'Port 25',

@@ -1,6 +1,7 @@
 import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { onTestFinished } from 'vitest'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } from '../../src/mail-out/delivery/attempt.ts'
+import { ClassicalHosts, type ClassicalHost } from '../../src/mail-out/delivery/classical-hosts.ts'
 import { ConnectionPool, type PoolLimits } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
 import { deliver, type DeliverServices } from '../../src/mail-out/delivery/deliver.ts'
@@ -9,7 +10,7 @@ import type { LookUp } from '../../src/mail-out/delivery/find-route.ts'
 import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
-import { trustContext } from '../../src/mail-out/delivery/tls-policy.ts'
+import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
 import type { Resolver } from '../../src/platform/resolver.ts'
@@ -71,6 +72,8 @@ export interface TestDelivery {
   services: DeliverServices
   /** What was noted of the name servers. */
   lookUps: LookUp[]
+  /** Hosts that were proven to drop large hellos. */
+  classicalHosts: ClassicalHost[]
   /** Every result, in order. */
   deliver(job?: DeliveryJob): Promise<(Attempt | Postponed)[]>
   /** Of a job with one recipient. */
@@ -98,6 +101,7 @@ export function testDelivery(
   const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
   const resolver = wished ?? fakeResolver({ 'example.com': { mx }, ...names })
   const lookUps: LookUp[] = []
+  const classicalHosts: ClassicalHost[] = []
   const pool = new ConnectionPool({
     maxConnectionsPerHost: 20,
     maxConnections: 1_000,
@@ -128,7 +132,8 @@ export function testDelivery(
     connection: {
       ehloName: 'relay.test',
       timeouts: { ...standardTimeouts, ...timeouts },
-      secureContext: trustContext(extraAuthorities),
+      secureContextFor: trustContexts(extraAuthorities),
+      classicalHosts: new ClassicalHosts((host) => classicalHosts.push(host)),
       sessions: new TlsSessions(now),
       loginGate: new LoginGate(() => {}),
       lease,
@@ -145,6 +150,7 @@ export function testDelivery(
   return {
     services,
     lookUps,
+    classicalHosts,
     deliver: run,
     async attempt(job) {
       const [result] = await run(job)

@@ -1,6 +1,7 @@
 /** Delivers to a host that refuses connections: while this process may open nothing more, and afterwards. Prints both results. */
 import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { closeSync, openSync } from 'node:fs'
+import { ClassicalHosts } from '../../src/mail-out/delivery/classical-hosts.ts'
 import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
@@ -8,7 +9,7 @@ import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
 import { standardTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
-import { trustContext } from '../../src/mail-out/delivery/tls-policy.ts'
+import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
 import { fakeResolver } from './fake-resolver.ts'
@@ -30,7 +31,8 @@ const services = {
   connection: {
     ehloName: 'relay.test',
     timeouts: standardTimeouts,
-    secureContext: trustContext([]),
+    secureContextFor: trustContexts([]),
+    classicalHosts: new ClassicalHosts(() => {}),
     sessions: new TlsSessions(Date.now),
     loginGate: new LoginGate(() => {}),
     lease: new LeaseDeadline(),

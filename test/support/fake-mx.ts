@@ -63,6 +63,8 @@ export interface FakeTls {
   cert: string
   maxVersion?: SecureVersion
   minVersion?: SecureVersion
+  /** What it agrees to, in its order; OpenSSL's own list unless given. */
+  groups?: string
   /** Refuses whoever shows no certificate. */
   demandsCertificate?: boolean
   /** Opens the tickets of other servers that have the same: 48 bytes. */
@@ -151,7 +153,9 @@ const contexts = new WeakMap<FakeTls, SecureContext>()
 
 /** The same for all connections, because sessions are resumed only in the context that they began in. */
 function contextOf(tls: FakeTls): SecureContext {
-  const context = (tls.resumes !== false && contexts.get(tls)) || createSecureContext({ ...tls, sessionIdContext: 'mx' })
+  const { groups, ...options } = tls
+  const known = tls.resumes === false ? undefined : contexts.get(tls)
+  const context = known ?? createSecureContext({ ...options, ...(groups && { ecdhCurve: groups }), sessionIdContext: 'mx' })
   contexts.set(tls, context)
   return context
 }

@@ -75,7 +75,7 @@ async function deliverAll(
     if (open.delete(result.recipientId)) onAttempt(result)
   }
   const settleAll = (outcome: Outcome, backoff?: HostBackoff): void => {
-    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, services), outcome), backoff })
+    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, job, services), outcome), backoff })
   }
   const postponeAll = (backoff?: HostBackoff): void => {
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true, backoff })
@@ -147,7 +147,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
       lease.release(null)
       continue
     }
-    draft ??= draftFor(recipient.id, services)
+    draft ??= draftFor(recipient.id, job, services)
     const verdict = await attemptHost(each, recipient, transferring, { lease, draft })
     if (typeof verdict === 'string') {
       if (outcomes.size === 0) return { recipientId: recipient.id, postponed: true }
@@ -169,7 +169,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
   }
   const backoff = backoffOfAll(hosts, services)
   if (outcomes.size === 0 && backoff) return { recipientId: recipient.id, postponed: true, backoff }
-  return { ...attemptOf(draft ?? draftFor(recipient.id, services), outcomeOfHosts([...outcomes.values()])), backoff }
+  return { ...attemptOf(draft ?? draftFor(recipient.id, job, services), outcomeOfHosts([...outcomes.values()])), backoff }
 }
 
 const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
@@ -264,8 +264,9 @@ function noteTransfer(
   return transfer
 }
 
-const draftFor = (recipientId: string, { connection }: DeliverServices): Draft => ({
+const draftFor = (recipientId: string, { at }: DeliveryJob, { connection }: DeliverServices): Draft => ({
   recipientId,
+  at,
   beganAt: performance.now(),
   endsAt: performance.now() + connection.timeouts.attempt,
   transcript: new Transcript(),

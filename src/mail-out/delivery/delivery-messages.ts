@@ -1,5 +1,6 @@
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { ListenAddress } from './address-guard.ts'
+import type { ClassicalHost } from './classical-hosts.ts'
 import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
@@ -50,6 +51,7 @@ export type ToThread =
   | { type: 'key'; id: string; der: Uint8Array }
   | { type: 'drop key'; id: string }
   | { type: 'listeners'; listeners: ListenAddress[] }
+  | { type: 'classical host'; host: ClassicalHost }
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =
@@ -61,5 +63,7 @@ export type FromThread =
   | { type: 'looked up'; lookUp: LookUp }
   /** Why the smarthost refused us; null: it accepted us. */
   | { type: 'login'; refusal: string | null }
+  /** It drops large hellos. */
+  | { type: 'classical host'; host: ClassicalHost }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

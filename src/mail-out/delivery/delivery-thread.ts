@@ -7,6 +7,7 @@ import { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import { LimitParts } from '../../platform/store/limit-parts.ts'
 import { noteShared } from '../../platform/shared-memory.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
+import { ClassicalHosts } from './classical-hosts.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { ContentRequests } from './content-requests.ts'
 import { deliver, type DeliverServices } from './deliver.ts'
@@ -17,7 +18,7 @@ import { HostHealth } from './host-health.ts'
 import { Outbox } from './outbox.ts'
 import { hostKey } from './route.ts'
 import { LoginGate } from './smarthost-login.ts'
-import { trustContext } from './tls-policy.ts'
+import { trustContexts } from './tls-policy.ts'
 import { TlsSessions } from './tls-sessions.ts'
 import { TlsTroubles } from './tls-trouble.ts'
 
@@ -62,6 +63,8 @@ function receive(message: ToThread): void {
     case 'listeners':
       services.route.guard.ownListeners = message.listeners
       return
+    case 'classical host':
+      return services.connection.classicalHosts.learn(message.host)
     case 'stop':
       void stop(message.graceMs)
   }
@@ -125,7 +128,8 @@ function deliverServices(): DeliverServices {
     connection: {
       ehloName: hostname,
       timeouts: { ...standardTimeouts, ...settings.timeouts },
-      secureContext: trustContext(settings.extraAuthorities ?? []),
+      secureContextFor: trustContexts(settings.extraAuthorities ?? []),
+      classicalHosts: new ClassicalHosts((host) => outbox.add({ type: 'classical host', host })),
       sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
       lease: new LeaseDeadline(settings.leaseCells),

@@ -1,9 +1,12 @@
+import type { LRUCache } from 'lru-cache'
 import type { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../../platform/errors.ts'
+import { lastUsed } from '../../platform/last-used.ts'
 import type { Log } from '../../platform/log.ts'
 import { startThread } from '../../platform/program.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
+import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
 import { Outbox } from './outbox.ts'
@@ -28,6 +31,8 @@ export interface Delivery {
   dropKey(id: string): void
   /** What this server listens on from now on: never connected to. */
   setOwnListeners(listeners: ListenAddress[]): void
+  /** A host that drops large hellos. */
+  addClassicalHost(host: ClassicalHost): void
   /** Lets transactions under way finish for this long, then breaks them off; mail that has not begun is postponed. */
   stop(graceMs: number): Promise<void>
 }
@@ -36,6 +41,7 @@ export interface Delivery {
 interface Known {
   keys: Map<string, Uint8Array>
   listeners: ListenAddress[] | null
+  classicalHosts: LRUCache<string, ClassicalHost>
 }
 
 /** Who hears about what the threads see besides the attempts. */
@@ -44,9 +50,11 @@ interface Told {
   lookUp(lookUp: LookUp): void
   /** Why the smarthost refuses our mail; null: it does not. */
   login(refusal: string | null): void
+  /** A host was found to drop large hellos. */
+  classicalHost(host: ClassicalHost): void
 }
 
-const nobody: Told = { lookUp: () => {}, login: () => {} }
+const nobody: Told = { lookUp: () => {}, login: () => {}, classicalHost: () => {} }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
 /** In addition to the grace period for transactions: time for the thread to answer at all. */
@@ -66,7 +74,7 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
       `hostname: "${options.hostname}" is not a host name. Use the name that this server's address resolves to.`,
     )
   }
-  const known: Known = { keys: new Map(), listeners: null }
+  const known: Known = { keys: new Map(), listeners: null, classicalHosts: lastUsed(maxClassicalHosts) }
   const start = (onCrash: OnCrash): DeliveryThread => {
     const settings = newCells ? { ...options, sharedCells: newCells() } : options
     return new DeliveryThread({ settings, known, log, onCrash, told })
@@ -93,6 +101,10 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
     setOwnListeners(listeners) {
       known.listeners = listeners
       tellAll({ type: 'listeners', listeners })
+    },
+    addClassicalHost(host) {
+      known.classicalHosts.set(host.key, host)
+      tellAll({ type: 'classical host', host })
     },
     stop: async (graceMs) => void (await Promise.all(all.map((each) => each.stop(graceMs)))),
   }
@@ -179,6 +191,7 @@ class DeliveryThread {
     worker.once('exit', () => this.#onExit(cause))
     for (const [id, der] of known.keys) this.tell({ type: 'key', id, der })
     if (known.listeners) this.tell({ type: 'listeners', listeners: known.listeners })
+    for (const host of known.classicalHosts.values()) this.tell({ type: 'classical host', host })
   }
 
   #receive(message: FromThread): void {
@@ -188,6 +201,7 @@ class DeliveryThread {
       return
     }
     if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
+    if (message.type === 'classical host') return this.#services.told.classicalHost(message.host)
     if (message.type === 'login') return this.#services.told.login(message.refusal)
     if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)

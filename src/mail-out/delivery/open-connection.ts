@@ -1,23 +1,20 @@
 import { connect } from 'node:net'
-import { connect as connectTls, type ConnectionOptions, type SecureContext, type TLSSocket } from 'node:tls'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
-import type { DeliveryTimeouts } from './delivery-timeouts.ts'
+import type { ClassicalHosts } from './classical-hosts.ts'
 import { MxConnection, type ConnectionTls } from './mx-connection.ts'
 import { deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
-import { connectionFault, handshakeOptions, isTlsFault, tlsObjection, type TlsPolicy, type TlsTrouble } from './tls-policy.ts'
-import type { KeptSession, TlsSessions } from './tls-sessions.ts'
+import { handshake, hasLostLargeHello, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
+import { tlsObjection, type TlsPolicy } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 
-export interface ConnectionServices {
+export interface ConnectionServices extends HandshakeServices {
   ehloName: string
-  timeouts: DeliveryTimeouts
-  secureContext: SecureContext
-  sessions: TlsSessions
+  classicalHosts: ClassicalHosts
   /** How we log in to the smarthost. */
   loginGate: LoginGate
   /** When what we have in hand may be another node's. */
@@ -27,14 +24,8 @@ export interface ConnectionServices {
 /** No connection. `unreachable`: not even TCP answered. */
 type NotOpened = HostOutcome & { unreachable: boolean }
 
-interface Opening extends AttemptContext {
-  host: RouteHost
-  policy: TlsPolicy
+interface Opening extends AttemptContext, HandshakeOpening {
   services: ConnectionServices
-  /** What we offer to resume. */
-  offered: KeptSession | null
-  /** True from the offer on, until a full handshake has taken its place. */
-  isResuming: boolean
 }
 
 /** This process may open no more sockets, which says nothing about the host. */
@@ -50,7 +41,8 @@ interface Session {
 
 /**
  * Connects, greets, encrypts as the policy requires, and logs in to the smarthost. Resumes an earlier TLS session with the host; if that
- * fails, which says nothing about its TLS, it connects again with a full handshake.
+ * fails, which says nothing about its TLS, it connects again with a full handshake. If the host drops a large hello, it connects again
+ * with small ones.
  */
 export async function openConnection(
   host: RouteHost,
@@ -58,14 +50,37 @@ export async function openConnection(
   services: ConnectionServices,
   context: AttemptContext,
 ): Promise<Opened | OutOfSockets> {
-  const offered = services.sessions.find(host, policy)
-  const opening: Opening = { ...context, host, policy, services, offered, isResuming: false }
-  const opened = await open(opening)
-  if (!opening.isResuming || typeof opened === 'string' || opened instanceof MxConnection || !opened.tlsTrouble) return opened
-  services.sessions.forget(host)
-  context.transcript.note('again, without resuming a TLS session')
-  return open({ ...opening, offered: null })
+  const { sessions, classicalHosts } = services
+  const groups = classicalHosts.includes(host, context.at) ? 'classical' : 'all'
+  let opening: Opening = {
+    ...context,
+    host,
+    policy,
+    services,
+    offered: sessions.find(host, policy),
+    isResuming: false,
+    groups,
+    handshake: null,
+  }
+  let opened = await open(opening)
+  if (opening.isResuming && hasTlsTrouble(opened)) {
+    sessions.forget(host)
+    context.transcript.note('again, without resuming a TLS session')
+    opening = { ...opening, offered: null, isResuming: false, handshake: null }
+    opened = await open(opening)
+  }
+  if (groups === 'all' && hasTlsTrouble(opened) && hasLostLargeHello(opening)) {
+    classicalHosts.suspect(host)
+    context.transcript.note('again, with classical groups only: the host may drop large hellos')
+    opening = { ...opening, groups: 'classical', handshake: null }
+    opened = await open(opening)
+  }
+  if (opening.groups === 'classical' && opening.handshake) classicalHosts.tried(host, opening.handshake.isDone, context.at)
+  return opened
 }
+
+const hasTlsTrouble = (opened: Opened | OutOfSockets): boolean =>
+  typeof opened !== 'string' && !(opened instanceof MxConnection) && opened.tlsTrouble !== undefined
 
 async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   const { host, policy, services, transcript } = opening
@@ -106,7 +121,7 @@ function dial(opening: Opening): Dialled {
   const { host, services, transcript, endsAt } = opening
   let connected = false
   const at = { host: host.address, port: host.port, noDelay: true }
-  const secured = host.smarthost?.tls?.isImplicit === true ? secure(opening, at) : null
+  const secured = host.smarthost?.tls?.isImplicit === true ? secure(opening, connect(at)) : null
   const callback = (size: number): boolean => (dialogue.onData(received.subarray(0, size)), true)
   const socket = secured?.socket ?? connect({ ...at, onread: { buffer: received, callback } })
   const dialogue = new SmtpDialogue(socket, transcript, services.timeouts.afterthought)
@@ -119,28 +134,6 @@ function dial(opening: Opening): Dialled {
   })
   void secured?.tls.then(() => dialogue.allow(services.timeouts.banner, 'the connection'))
   return { dialogue, banner, ...(secured && { tls: secured.tls }), isConnected: () => connected }
-}
-
-interface Secured {
-  socket: TLSSocket
-  /** Resolves at the end of the handshake, if that succeeds. */
-  tls: Promise<ConnectionTls>
-}
-
-/** Begins a handshake. */
-function secure(opening: Opening, over: ConnectionOptions): Secured {
-  const { host, policy, services, offered } = opening
-  opening.isResuming = offered !== null
-  const session = offered && { session: offered.session }
-  const socket = connectTls({ ...handshakeOptions(host.name, services.secureContext), ...session, ...over })
-  const { promise: tls, resolve } = Promise.withResolvers<ConnectionTls>()
-  // At once: with TLS from the first byte, the host's sessions may come in the same packet as its banner.
-  socket.once('secureConnect', () => {
-    const judged = services.sessions.judge(socket, host, { policy, offered })
-    opening.isResuming = judged.isResumed
-    resolve(judged)
-  })
-  return { socket, tls }
 }
 
 /** The host's extensions by keyword (RFC 5321 4.1.1.1); none if it knows only HELO. */
@@ -180,7 +173,7 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
     if (policy === 'opportunistic') return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : null
     return notOpened(deferral('policy', where(host, `TLS is required, but the host refused it: ${answer.code} ${answer.text}`)), dialogue)
   }
-  const secured = await handshake(dialogue, opening)
+  const secured = await handshake(dialogue.detach(), opening)
   if ('socket' in secured) {
     const dialogueInTls = new SmtpDialogue(secured.socket, transcript, services.timeouts.afterthought)
     dialogueInTls.endsAt = opening.endsAt
@@ -216,40 +209,6 @@ async function loggedIn(dialogue: SmtpDialogue, { host, services }: Opening, { t
   const how = { offered, isVerified: tls?.verified === true, timeoutMs: timeouts.command }
   const failed = await loginGate.run(() => logIn(dialogue, credentials, how))
   return failed ? notOpened(deferral('policy', where(host, failed.reason)), dialogue) : connection
-}
-
-interface FailedHandshake {
-  fault: string
-  tlsTrouble: TlsTrouble
-}
-
-/** The encrypted socket, or why there is none. */
-function handshake(dialogue: SmtpDialogue, opening: Opening): Promise<Secured | FailedHandshake> {
-  const { services, endsAt } = opening
-  const plain = dialogue.detach()
-  return new Promise((resolve) => {
-    const end = (failed?: FailedHandshake): void => {
-      clearTimeout(timer)
-      socket.off('error', onError).off('close', onClose)
-      if (failed) {
-        socket.on('error', () => {}).destroy()
-        plain.destroy()
-      }
-      resolve(failed ?? secured)
-    }
-    const breakOff = (fault: string): void => end({ fault, tlsTrouble: 'broken off' })
-    const onError = (error: Error): void =>
-      end({ fault: connectionFault(error), tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
-    const onClose = (): void => breakOff('the host closed the connection')
-    plain.on('error', () => {})
-    const secured = secure(opening, { socket: plain })
-    const { socket } = secured
-    socket
-      .on('error', onError)
-      .on('close', onClose)
-      .once('secureConnect', () => end())
-    const timer = setTimeout(() => breakOff('time-out'), Math.max(0, Math.min(services.timeouts.handshake, endsAt - performance.now())))
-  })
 }
 
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`

@@ -40,6 +40,8 @@ export class Transcript {
 
 /** The attempt for which something is done. */
 export interface AttemptContext {
+  /** When its job was created, epoch ms, by the queue's clock. */
+  at: number
   transcript: Transcript
   /** performance.now() at which its time is over. */
   endsAt: number

@@ -3,6 +3,7 @@ import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-t
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
 import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
 import { ResolverWatch } from '../../mail-out/delivery/resolver-watch.ts'
+import { ClassicalHostList } from '../../mail-out/queue/classical-host-list.ts'
 import { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
@@ -40,8 +41,14 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
     {
       lookUp: (lookUp) => resolverWatch.note(lookUp),
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
+      classicalHost: (host) => {
+        classicalHosts
+          .add(host)
+          .catch((error: unknown) => log.warn({ host: host.key, error }, 'that a host drops large hellos could not be stored'))
+      },
     },
   )
+  const classicalHosts = new ClassicalHostList(services, (host) => delivery.addClassicalHost(host))
   const envelopes = jobEnvelopes({ ...services, delivery })
   const queue = new QueueRunner(
     {
@@ -61,6 +68,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   const load = (): Promise<void> => queue.lookForWaiting()
   changes.on('due_destination', { load, reload: async (destination) => queue.noteWaiting(destination, clock.now()) })
   changes.on('retried_destination', { load, reload: async (destination) => queue.tryNow(destination) })
+  await classicalHosts.load()
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue

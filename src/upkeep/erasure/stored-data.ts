@@ -134,6 +134,7 @@ export const storedTables: Record<string, StoredTable> = {
   certificate: { about: 'certificates, with their keys, sealed', kept: 'until they expire', none: 'id authority name chain key made_at' },
   acme: { about: 'accounts at certificate authorities, sealed', kept: 'for ever', none: 'authority account attempts' },
   acme_answer: { about: 'proofs for certificate authorities', kept: 'an hour', none: 'token type name key_authorization expires_at' },
+  classical_host: { about: 'mail hosts that drop large TLS hellos', kept: 'a week', none: 'id found_at' },
   duty: { about: 'which process does what only one may do', kept: 'always', none: 'name holder' },
   node: {
     about: 'processes that deliver mail and post to webhooks',

@@ -1,0 +1,56 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
+import { helloProxy, type HelloProxy } from '../support/hello-proxy.ts'
+import { startTestRelay } from '../support/start-relay.ts'
+import { testCertificate } from '../support/test-certificates.ts'
+import { passTime, startTwoNodes } from '../support/two-nodes.ts'
+
+const host = '127.0.0.2'
+const zone = { 'rcpt.example': { mx: [[0, 'mx.rcpt.example']] as [number, string][] }, 'mx.rcpt.example': { a: [host] } }
+
+/** A host that asks for X25519MLKEM768, behind something that resets every hello of more than one packet. */
+async function hostBehindMiddlebox(): Promise<{ mx: FakeMx; proxy: HelloProxy }> {
+  const mx = await startFakeMx({ tls: await testCertificate(['mx.rcpt.example']) })
+  onTestFinished(() => mx.close())
+  return { mx, proxy: await helloProxy(mx, ({ bytes }) => bytes > 1_400, host) }
+}
+
+const isTls = ({ messages }: FakeMx): boolean[] => messages.map(({ tls }) => tls)
+
+test('a host that drops large hellos is offered small ones from then on, after a restart too', async () => {
+  const { mx, proxy } = await hostBehindMiddlebox()
+  const relay = await startTestRelay({ delivery_port: String(proxy.port) }, zone)
+  onTestFinished(() => relay.stop())
+  await relay.send('bob@rcpt.example')
+  await mx.waitForMessages(1)
+  const { db } = relay.relay.services
+  await expect.poll(() => db.read('select id from classical_host')).toEqual([{ id: `${host} ${proxy.port}` }])
+  await relay.restart()
+  await relay.send('bob@rcpt.example')
+  await mx.waitForMessages(2)
+  expect([proxy.hellos.map(({ length }) => length), isTls(mx)]).toEqual([
+    [2, 1, 1],
+    [true, true],
+  ])
+})
+
+test('what one node has found of a host, the others know', async () => {
+  const { mx, proxy } = await hostBehindMiddlebox()
+  const { a, b } = await startTwoNodes({ delivery_port: String(proxy.port) }, zone)
+  const { accounts, apiKeys, sendingDomains } = a.relay.services
+  const account = await accounts.create('shop', 'enterprise')
+  await sendingDomains.verifyManually((await sendingDomains.add(account.id, 'sender.example')).id)
+  const { token } = await apiKeys.create({ accountId: account.id, name: 'shop', permission: 'full_access' })
+  const body = { from: 'app@sender.example', to: 'bob@rcpt.example', subject: 'Hi', text: 'Hi' }
+  expect((await a.call('POST', '/api/send', { token, body })).status).toBe(200)
+  await mx.waitForMessages(1)
+  await expect.poll(() => a.relay.services.db.read('select id from classical_host')).toHaveLength(1)
+  await passTime(1_000, a, b)
+  await b.relay.services.changes.caughtUp()
+  expect((await b.call('POST', '/api/send', { token, body })).status).toBe(200)
+  await mx.waitForMessages(2)
+  expect([proxy.hellos.map(({ length }) => length), isTls(mx)]).toEqual([
+    [2, 1, 1],
+    [true, true],
+  ])
+})

@@ -120,7 +120,7 @@ await measure('somebody is erased', async () => {
     owner: 'node_1',
     secrets: secretsFrom(Buffer.alloc(32)),
     upkeep,
-    erasedAddress: erasedAddressBy(Buffer.alloc(32)),
+    erasedAddress: erasedAddressBy(() => [Buffer.alloc(32)]),
   })
   const number = Number(values.messages) - 7
   const address = parseAddress(`person-${number}@rcpt${number % 500}.example`)

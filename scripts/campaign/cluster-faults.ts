@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClusterNode } from './cluster-node.ts'
 import type { ClusterStage } from './cluster-stage.ts'
@@ -139,6 +140,26 @@ const nextVersion: ClusterFault = {
   run: async (stage) => unharmed(await runNextVersion(stage)),
 }
 
+const rotatedKey: ClusterFault = {
+  name: 'a new secret key',
+  async run({ cluster, nodes }, node) {
+    const before = nodes.map(({ server }) => server.pid)
+    const used = async (): Promise<string> =>
+      (await cluster.rows<{ fingerprint: string }>('select fingerprint from secret_key'))[0]!.fingerprint
+    const earlier = await used()
+    const rotated = await node.server.tryCommand('rotate', 'secret-key')
+    if (rotated.code !== 0) return unharmed([`the key was not rotated: ${rotated.stderr}`])
+    // Time for the node to read it, and for others to fail.
+    await pause(3_000)
+    const problems = (await used()) === earlier ? [] : ['the new key was used before all nodes had it']
+    for (const each of nodes) if (each !== node) copyFileSync(node.keyFile, each.keyFile)
+    for (const end = performance.now() + endsWithinMs; (await used()) === earlier; await pause(100)) {
+      if (performance.now() > end) return unharmed([...problems, 'the new key was not used though all nodes have it'])
+    }
+    return unharmed([...problems, ...stillThere(nodes, before)])
+  },
+}
+
 /** In the order in which a short run gets to them. */
 export const clusterFaults: readonly ClusterFault[] = [
   killed,
@@ -150,6 +171,7 @@ export const clusterFaults: readonly ClusterFault[] = [
   startedTogether,
   wrongClock,
   nextVersion,
+  rotatedKey,
 ]
 
 /** Stops a node as a service manager does, and starts it again. @returns what was wrong */

@@ -38,6 +38,10 @@ export class ClusterNode {
     return new ClusterNode(name, { server, proxy, cluster })
   }
 
+  get keyFile(): string {
+    return keyFileOf(this.server)
+  }
+
   async start(): Promise<void> {
     const before = await this.#names()
     await this.server.start()

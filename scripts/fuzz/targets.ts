@@ -213,7 +213,7 @@ export const targets: Record<string, Target> = {
         returnPathRecipient(input.toString(), {
           isOurs: (domain) => domain === 'relay.example',
           isVerified: () => true,
-          tokenKeys: [key],
+          tokenKeys: () => [key],
           now: 0,
         }),
       ),

@@ -5,7 +5,7 @@ import { Accounts } from '../senders/account/accounts.ts'
 import { AuditLog } from '../senders/account/audit-log.ts'
 import { ApiKeys } from '../senders/account/api-keys.ts'
 import { MailQuotas } from '../senders/account/mail-quotas.ts'
-import type { Secrets } from '../senders/account/key-file.ts'
+import type { KeyRing } from '../senders/account/key-ring.ts'
 import { PasswordHasher } from '../senders/account/password-hash.ts'
 import type { GenerateDomainKeys } from '../senders/sending-domain/domain-keys.ts'
 import { openPeople, type People } from '../senders/account/people.ts'
@@ -30,10 +30,11 @@ import { openStore } from '../platform/store/open-store.ts'
 import type { Joining } from '../platform/store/nodes.ts'
 import type { Store, Upgrade } from '../platform/store/store.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
+import { derivedFrom } from '../platform/key-generations.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
 import { ErasedListing } from '../mail/suppression/suppression-list.ts'
 import { TemplateList } from '../mail/template/template-list.ts'
-import { openSecrets } from '../senders/account/open-secrets.ts'
+import { followKey, openSecrets } from '../senders/account/open-secrets.ts'
 
 /** What the environment provides to a process. */
 export interface Environment {
@@ -66,7 +67,7 @@ interface Opened extends BaseServices {
   config: Config
   metricsPage: MetricsPage
   resolver: DnsResolver
-  secrets: Secrets
+  secrets: KeyRing
   passwords: PasswordHasher
   generateKeys?: GenerateDomainKeys | undefined
   hasNodes: Store['hasNodes']
@@ -100,6 +101,7 @@ export async function openCore(config: Config, outside: Environment): Promise<Co
   const opened = await open(config, outside)
   try {
     const secrets = await openSecrets(opened.db, opened.health, config)
+    followKey(secrets, opened)
     if (!outside.isStaging) await noteMoved(opened)
     // What serves has done so at its start.
     if (!outside.isCommand || !(await opened.hasNodes())) await holdRestored(opened)
@@ -111,10 +113,14 @@ export async function openCore(config: Config, outside: Environment): Promise<Co
 }
 
 /** What nodes know each other by. */
-export const joiningFrom = ({ mode, hostname: name, baseUrl, returnPath }: Config): Pick<Joining, 'machine' | 'settings'> => ({
-  machine: hostname(),
-  settings: { mode, hostname: name, baseUrl, returnPathDomain: returnPath.domain },
-})
+export const joiningFrom = ({ config, secrets }: Pick<Core, 'config' | 'secrets'>): Pick<Joining, 'machine' | 'settings' | 'newestKey'> => {
+  const { mode, hostname: name, baseUrl, returnPath } = config
+  return {
+    machine: hostname(),
+    settings: { mode, hostname: name, baseUrl, returnPathDomain: returnPath.domain },
+    newestKey: secrets.newest,
+  }
+}
 
 async function open(config: Config, outside: Environment): Promise<Omit<Opened, 'secrets'>> {
   const { clock, log, onFatal, busyTimeoutMs, copyLimit, olderSchema, nameServerSockets = Infinity } = outside
@@ -171,7 +177,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const people = await openPeople({ ...opened, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const largeWorker = new LargeWorker(log)
   const templates = new TemplateList({ db, clock, changes, work: largeWorker.templateWork })
-  const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))
+  const erasedAddress = erasedAddressBy(derivedFrom(secrets, (deriveKey) => deriveKey('erased address')))
   const loaded = {
     upkeep,
     backups: new Backups(opened),

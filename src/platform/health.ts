@@ -27,8 +27,11 @@ const messages = {
   damaged: '{problem} What needs it waits or fails, and is tried again; everything else goes on.',
   damaged_writing: '{problem} New rows cannot be written there, so mail is refused, and clients try again.',
   key_file:
-    'The secret key file is missing or was replaced. The server continues with the key in memory, but will not start again. ' +
+    'The secret key file is missing, was replaced or has lost a key. The server continues with the keys in memory, but may not start again. ' +
     'Restore the file. sterna doctor says whether the current file is the right one.',
+  key_waiting:
+    'The secret key file {path} has a new key, which is not used before all nodes have it. It is missing at: {nodes}. Copy the file to them; ' +
+    'they read it by themselves. Mail is not affected.',
   sealed_secrets:
     'Some stored secrets cannot be decrypted with the secret key file, so mail of some domains is not signed. Restore the key file that ' +
     'encrypted them, or create new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',
@@ -66,6 +69,7 @@ const harmless: ReadonlySet<FaultName> = new Set<FaultName>([
   'clock',
   'copy',
   'damaged',
+  'key_waiting',
   'moved',
   'outage',
   'restored',

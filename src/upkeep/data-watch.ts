@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
-import { fingerprintOf, hasKey, readKeyFile, type Secrets } from '../senders/account/key-file.ts'
+import { readKeyFile } from '../senders/account/key-file.ts'
+import type { KeyRing } from '../senders/account/key-ring.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { Health } from '../platform/health.ts'
 import type { StoreFiles } from '../platform/store/store.ts'
@@ -11,7 +12,8 @@ interface WatchServices {
   config: Pick<Config, 'secretKeyFile'>
   /** Null: only the key file is watched. */
   files: Pick<StoreFiles, 'paths'> | null
-  secrets: Pick<Secrets, 'deriveKey'>
+  /** Takes over what is added to the key file. */
+  secrets: Pick<KeyRing, 'takeOver'>
   health: Health
 }
 
@@ -23,7 +25,7 @@ export class DataWatch {
   readonly #config: WatchServices['config']
   readonly #paths: string[]
   readonly #health: Health
-  readonly #fingerprint: string
+  readonly #secrets: WatchServices['secrets']
   /** The identity of each database file when it was opened. */
   readonly #opened = new Map<string, string>()
   #key: string | null = null
@@ -33,7 +35,7 @@ export class DataWatch {
     this.#config = config
     this.#paths = Object.values(files?.paths ?? {})
     this.#health = health
-    this.#fingerprint = fingerprintOf(secrets)
+    this.#secrets = secrets
   }
 
   /** Call it once the database and the key file are open. */
@@ -60,12 +62,12 @@ export class DataWatch {
     const key = await identityOf(secretKeyFile, ({ mode, mtimeNs, ctimeNs, size }) => `${mode}:${mtimeNs}:${ctimeNs}:${size}`)
     if (key === undefined || (key !== null && key === this.#key)) return
     this.#key = key
-    this.#health.set('key_file', key === null || !this.#isOurs(secretKeyFile), { path: secretKeyFile })
+    this.#health.set('key_file', key === null || !this.#takesOver(secretKeyFile), { path: secretKeyFile })
   }
 
-  #isOurs(path: string): boolean {
+  #takesOver(path: string): boolean {
     try {
-      return hasKey(readKeyFile(path), this.#fingerprint)
+      return this.#secrets.takeOver(readKeyFile(path))
     } catch {
       return false
     }

@@ -10,7 +10,9 @@ import { insertTemplate, type Template } from '../../src/mail/template/template-
 import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast } from '../../src/senders/account/user-changes.ts'
 import { mailQuota } from '../../src/senders/account/account-policy.ts'
 import { fingerprintOf, secretsFrom } from '../../src/senders/account/key-file.ts'
-import { knownFingerprint, noteFingerprint, sealAnew } from '../../src/senders/account/sealed-secrets.ts'
+import { KeyRing } from '../../src/senders/account/key-ring.ts'
+import { followKey } from '../../src/senders/account/open-secrets.ts'
+import { keyChange, knownFingerprint, noteFingerprint, sealAnew, useKey } from '../../src/senders/account/sealed-secrets.ts'
 import { HitRecorder } from '../../src/readers/engagement/hit-recorder.ts'
 import type { ReaderHit } from '../../src/readers/engagement/reader-hit.ts'
 import { SharedHits } from '../../src/readers/engagement/shared-hits.ts'
@@ -19,6 +21,7 @@ import { judgeHits } from '../../src/readers/tracking/judge-hits.ts'
 import type { DomainReport } from '../../src/mail-back/domain-report/domain-report.ts'
 import { insertDomainReport } from '../../src/mail-back/domain-report/domain-report-store.ts'
 import { newId } from '../../src/platform/id.ts'
+import { ChangeLog } from '../../src/platform/store/change-log.ts'
 import { CountedUses } from '../../src/platform/store/counted-uses.ts'
 import { LeasedShares } from '../../src/platform/store/leased-shares.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
@@ -418,9 +421,8 @@ describe.each([
     const core = await testCore({ over: a, now })
     const { id } = await core.accounts.create('one', 'free')
     const [old, newer] = [Buffer.alloc(32), Buffer.alloc(32, 1)]
-    const list = webhookList({ ...core, secrets: secretsFrom(old, newer) })
+    const list = webhookList({ ...core, secrets: new KeyRing(secretsFrom(old, newer), null) })
     const hook = await list.create({ accountId: id, sandbox: false }, { url: 'https://app.example/hook' })
-    await a.write([noteFingerprint(fingerprintOf(secretsFrom(old)))])
     const both = secretsFrom(newer, old)
     const [rotated] = await atOnce(
       () => list.rotateSecret(hook, hook.id, { overlapMs: minute, force: false }),
@@ -428,7 +430,29 @@ describe.each([
     )
     const [row] = await a.read<Row & { secret: Uint8Array }>('select secret from webhook')
     expect(Buffer.from(both.open(row!.secret, `webhook ${hook.id}`)).toString()).toBe(value(rotated).secret)
-    expect(await knownFingerprint(a)).toBe(fingerprintOf(both))
+  })
+
+  test('where a node joins without a new key, that is not taken into use, or the node finds it in use once it has joined', async () => {
+    const { a, b, atOnce } = await open()
+    const [ofOld, ofNewer] = [secretsFrom(Buffer.alloc(32)), secretsFrom(Buffer.alloc(32, 1))]
+    const [old, newer] = [fingerprintOf(ofOld), fingerprintOf(ofNewer)]
+    await a.write([noteFingerprint(old)])
+    await leasedNode(a, { newestKey: newer })
+    const changes = await ChangeLog.open({ db: b, clock: settableClock() })
+    followKey(new KeyRing(ofOld, old), { db: b, changes, config: { dataDir: 'data', secretKeyFile: 'secret.key' } })
+    const [joined, used] = await atOnce(
+      () => leasedNode(a, { newestKey: old, isWatching: false }),
+      (db) => db.write([...changes.note(keyChange, newer), useKey(newer, { before: old })]),
+    )
+    expect(joined.status).toBe('fulfilled')
+    const isUsed = used.status === 'fulfilled'
+    expect(await knownFingerprint(b)).toBe(isUsed ? newer : old)
+    const found = await changes.caughtUp().then(
+      () => 'nothing new',
+      (error: Error) => error.message,
+    )
+    expect(found).toMatch(isUsed ? 'is from before the last "sterna rotate secret-key"' : 'nothing new')
+    if (!isUsed) expect(used).toMatchObject({ reason: expect.any(ConflictError) })
   })
 
   describe('opens and clicks', () => {

@@ -60,7 +60,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       log: silentLog,
       templates: templates.live,
       messageSizeLimit,
-      unsubscribe: unsubscribeContext,
+      unsubscribe: () => unsubscribeContext,
     })
     onTestFinished(() => composer.stop())
     const send: SendServices = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }

@@ -21,6 +21,7 @@ export interface TestNode {
 }
 
 interface LeasedNodeOptions {
+  newestKey?: string
   isWatching?: boolean
   /** Those that differ from the usual ones. */
   settings?: Partial<SharedSettings>
@@ -49,6 +50,7 @@ export async function leasedNode(db: Pick<Database, 'write'>, options: LeasedNod
         version: '1',
         machine: 'here',
         settings: { ...settings, ...options.settings },
+        newestKey: options.newestKey ?? 'first',
         log: silentLog,
         onBuried: (error) => (node.buried = error),
       },

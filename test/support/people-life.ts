@@ -1,6 +1,7 @@
+import { expect } from 'vitest'
 import { FailedLogins } from '../../src/mail-in/submission/failed-logins.ts'
 import { Passkeys } from '../../src/senders/account/passkeys.ts'
-import { sealAnew } from '../../src/senders/account/sealed-secrets.ts'
+import { addGeneration } from '../../src/senders/account/key-file.ts'
 import { totpCode, totpStepAt } from '../../src/senders/account/totp.ts'
 import { authenticator } from './authenticator.ts'
 import { fromBase32 } from './base32.ts'
@@ -76,10 +77,16 @@ async function keepSecondFactor(relay: TestRelay, cookie: string): Promise<strin
   clock.advance(30_000)
   await ask(relay, 'POST', '/session', {}, { ...credentials, code: code() })
   await ask(relay, 'POST', '/session', {}, { ...credentials, code: codes[0] })
-  await sealAnew(relay.relay.services.db, relay.relay.services.secrets)
+  await rotateKey(relay)
   await ask(relay, 'POST', '/session/totp/remove', { cookie }, { password: credentials.password })
   const change = { password: credentials.password, new_password: 'another horse' }
   return (await ask(relay, 'POST', '/session/password', { cookie }, change)).cookie
+}
+
+async function rotateKey({ relay }: TestRelay): Promise<void> {
+  const { config, secrets } = relay.services
+  addGeneration(config.secretKeyFile)
+  await expect.poll(() => secrets.generations.length === 2 && secrets.used === secrets.newest).toBe(true)
 }
 
 /** Passkeys work under https only; the relay of these tests has none. */

@@ -32,7 +32,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       tls,
       returnedMail,
       space: { require: (bytes) => space.require(bytes) },
-      tokenKeys: [tokenKey],
+      tokenKeys: () => [tokenKey],
       isOurs: (domain) => domain === 'relay.example' || domain === 'send.customer.example',
       isVerified: () => true,
     },

@@ -1,6 +1,7 @@
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { loadCore, type Core } from '../../src/api/core.ts'
 import { secretsFrom } from '../../src/senders/account/key-file.ts'
+import { KeyRing } from '../../src/senders/account/key-ring.ts'
 import { Health } from '../../src/platform/health.ts'
 import { IdempotencyKeys } from '../../src/mail-in/submission/idempotency-keys.ts'
 import { createLog, silentLog } from '../../src/platform/log.ts'
@@ -32,6 +33,7 @@ export const joining: Joining = {
   version: 'test',
   machine: 'here',
   settings: { mode: 'live', hostname: 'mail.example.com', baseUrl: 'https://mail.example.com', returnPathDomain: 'mail.example.com' },
+  newestKey: 'first',
   log: silentLog,
   onBuried(error) {
     throw error
@@ -53,7 +55,7 @@ export async function testCore({ now, over, changes = aloneWithChanges }: CoreOp
   const { metrics } = metricsPage
   const none = async () => ({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })
   const resolver = { ptr: none, eachServer: [], close() {}, ...fakeResolver({}) }
-  const secrets = secretsFrom(Buffer.alloc(32))
+  const secrets = new KeyRing(secretsFrom(Buffer.alloc(32)), null)
   const health = new Health({ clock, log })
   const secret = { secrets, ...cheapSecrets() }
   const store = { db, clock, changes, limitShares: aloneWithLimits({ db, clock }), files, join, hasNodes: async () => false }

@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, renameSync, rmSync, utimesSync } from 'node:fs
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openKeyFile } from '../../src/senders/account/key-file.ts'
+import { KeyRing } from '../../src/senders/account/key-ring.ts'
 import { DataWatch } from '../../src/upkeep/data-watch.ts'
 import { Health } from '../../src/platform/health.ts'
 import { silentLog } from '../../src/platform/log.ts'
@@ -14,7 +15,7 @@ async function watched() {
   onTestFinished(() => db.close())
   const secretKeyFile = join(dataDir, 'secret.key')
   const health = new Health({ clock: { now: () => 0 }, log: silentLog })
-  const watch = new DataWatch({ config: { secretKeyFile }, files, secrets: openKeyFile(secretKeyFile), health })
+  const watch = new DataWatch({ config: { secretKeyFile }, files, secrets: new KeyRing(openKeyFile(secretKeyFile), null), health })
   await watch.start()
   onTestFinished(() => watch.stop())
   const faults = async (): Promise<string[]> => {

@@ -12,8 +12,8 @@ import {
 import { clientAddressRule } from './client-address.ts'
 
 interface TrackingServices {
-  /** Newest first. */
-  keys: readonly TrackingKeys[]
+  /** Of each generation. */
+  keys: () => readonly TrackingKeys[]
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
   /** Epoch, ms. */
@@ -92,7 +92,7 @@ export class TrackingResponder {
 
   #answerLink(target: string, req: IncomingMessage, res: ServerResponse): void {
     const [, kind = '', token = '', sealed] = path.exec(target) ?? []
-    const recipient = readByAny(this.#services.keys, (keys) => readRecipientToken(token, keys))
+    const recipient = readByAny(this.#services.keys(), (keys) => readRecipientToken(token, keys))
     const found = recipient ? this.#find({ kind, sealed, host: hostOf(req.headers) }, recipient) : notFound
     send(req, res, found)
     if (!recipient || !found.hit || !isRead(req) || !this.#services.hits.takes(recipient.recipientId)) return
@@ -130,7 +130,7 @@ export class TrackingResponder {
     const { keys, appLinksAt } = this.#services
     const isTrackingHost = appLinksAt(host) !== null
     const openAt = (trackingHost: string): LinkTarget | null =>
-      readByAny(keys, (each) => openTarget(sealed, { messageTag, trackingHost }, each))
+      readByAny(keys(), (each) => openTarget(sealed, { messageTag, trackingHost }, each))
     return openAt(host) ?? (isTrackingHost ? null : openAt(''))
   }
 }

@@ -16,7 +16,7 @@ interface ComposerServices extends Pick<BaseServices, 'clock' | 'log'> {
   templates: Pick<LiveTemplates, 'get'>
   /** bytes; the setting `message_size_limit` */
   messageSizeLimit: number
-  unsubscribe: UnsubscribeContext
+  unsubscribe: () => UnsubscribeContext
 }
 
 /** bytes of a request; above it, to hand a request over costs this thread less than the text that is made from HTML */
@@ -80,7 +80,7 @@ export class EmailComposer {
 
   #context(): ComposeJob['context'] {
     const { clock, messageSizeLimit, unsubscribe } = this.#services
-    return { now: clock.now(), messageSizeLimit, unsubscribe }
+    return { now: clock.now(), messageSizeLimit, unsubscribe: unsubscribe() }
   }
 
   /** Composes here, or on the thread if it would take long: a small request may name a large template. */

@@ -9,18 +9,20 @@ export const rotateCommands: Command[] = [
     args: [],
     options: {},
     doc:
-      'Adds a new root key to the secret key file. The next start seals all stored secrets with it, and signs with it from then on. The ' +
-      'earlier keys stay in the file: links in mail that was sent, its bounces, and erased addresses on suppression lists need them.',
-    async run(_input, { config: { secretKeyFile: path }, db }) {
+      'Adds a new root key to the secret key file. Servers that run read it by themselves. Once every node has it, all stored secrets are ' +
+      'sealed with it, and it signs from then on: copy the file to the other nodes, if there are any. The earlier keys stay in the file: ' +
+      'links in mail that was sent, its bounces, and erased addresses on suppression lists need them.',
+    async run(_input, { config: { secretKeyFile: path }, db, hasNodes }) {
       requireCurrent(path, await knownFingerprint(db))
       addGeneration(path)
       const keys = readKeyFile(path).generations.length
+      const next = (await hasNodes())
+        ? 'Copy the file to the other nodes: the new key is used once all have it. sterna node list says which do not.'
+        : 'A server that runs uses the new key within a few seconds, one that is off from its next start.'
       return {
         stdout: `${path}\n`,
         json: { object: 'secret_key_rotation', file: path, keys },
-        stderr:
-          `The file has ${keys} keys now. Restart the server, if one runs, to use the new one. Then copy the file to where you keep it: ` +
-          'backups from after the restart need the new key. Never remove a line.\n',
+        stderr: `The file has ${keys} keys now. ${next} Then copy it to where you keep it: later backups need the new key. Never remove a line.\n`,
       }
     },
   },
@@ -31,7 +33,11 @@ function requireCurrent(path: string, known: string | null): void {
   const secrets = readKeyFile(path)
   if (known === fingerprintOf(secrets)) return
   if (known !== null && hasKey(secrets, known)) {
-    throw new SternaError('invalid_state', `${path} has a new key already, which is used from the next start on. Restart the server.`)
+    throw new SternaError(
+      'invalid_state',
+      `${path} has a new key already, which is not in use yet. It is used once all nodes have it, and sterna node list says which do not. ` +
+        'If no server runs, start it.',
+    )
   }
   throw new SternaError('invalid_state', `${path} does not open all stored secrets of this database. sterna doctor says more.`)
 }

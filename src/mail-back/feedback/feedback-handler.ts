@@ -17,7 +17,7 @@ import { settleBounce, settleComplaint } from './settle-returned-mail.ts'
 interface FeedbackHandlerServices extends Pick<BaseServices, 'db' | 'clock'> {
   parser: Pick<FeedbackParser, 'parse'>
   /** Verifies recipients' tokens. */
-  tokenKeys: readonly Buffer[]
+  tokenKeys: () => readonly Buffer[]
   policies: Pick<AccountPolicies, 'of'>
   /** Whether we believe complaints from this host. */
   isComplaintSource(remoteAddress: string): boolean
@@ -44,7 +44,7 @@ export const feedbackHandler =
       return withoutEffect('source_not_believed', summary)
     // Anybody may write to the complaint address. Bounces have addresses of their own.
     if (reading.class !== 'complaint' && mail.purpose === 'complaint') return withoutEffect('no_report', summary)
-    const proof = proofOf(mail, reading.original, services.tokenKeys)
+    const proof = proofOf(mail, reading.original, services.tokenKeys())
     if (typeof proof === 'string') return withoutEffect(proof, summary)
     const subject = addressed ?? (await readFeedbackSubject(services.db, proof.recipientId))
     if (!subject) return withoutEffect('unknown_recipient', summary)

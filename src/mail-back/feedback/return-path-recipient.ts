@@ -12,8 +12,8 @@ export interface ReturnPathContext {
   isOurs(domain: string): boolean
   /** Whether people may write to us at it: the name of this server, or of a domain whose owner has proved it to be theirs. */
   isVerified(domain: string): boolean
-  /** Verify recipients' tokens, newest first. */
-  tokenKeys: readonly Buffer[]
+  /** Verify recipients' tokens. */
+  tokenKeys: () => readonly Buffer[]
   /** Epoch, ms. */
   now: number
 }
@@ -42,7 +42,7 @@ export function returnPathRecipient(
   // What is written to postmaster and abuse reaches the operator, so nobody opens them by adding a domain of somebody else's.
   if (isForPeople(purpose) && !isVerified(domain)) return unknown
   if (purpose) return { forwardPath, purpose, recipientId: null }
-  const token = readByAny(tokenKeys, (key) => decodeToken(localPart, key, now))
+  const token = readByAny(tokenKeys(), (key) => decodeToken(localPart, key, now))
   // A reference is for finding our message again. It is not an address.
   if (!token || token.purpose === 'reference') return unknown
   return token.isExpired ? expired : { forwardPath, purpose: token.purpose, recipientId: token.recipientId }

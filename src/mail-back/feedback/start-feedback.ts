@@ -18,7 +18,7 @@ interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | '
   nodes: Pick<Nodes, 'self' | 'freeBuried'>
   returnedMail: ReturnedMailStore
   /** Verifies recipients' tokens. */
-  tokenKeys: readonly Buffer[]
+  tokenKeys: () => readonly Buffer[]
   erasedAddress: ErasedAddress
   policies: Pick<AccountPolicies, 'of'>
   /** Handlers for mail that is not about one recipient. */

@@ -26,9 +26,9 @@ interface IdentifyingDomain {
 }
 
 interface IdentityServices {
-  /** For the tokens of recipients. */
-  tokenKey: Buffer
-  unsubscribe: UnsubscribeContext
+  /** For the tokens of recipients: the first makes them. */
+  tokenKeys: () => readonly [Buffer, ...Buffer[]]
+  unsubscribe: () => UnsubscribeContext
   /** The last part of Feedback-ID. */
   feedbackSender: string
 }
@@ -39,8 +39,9 @@ export type RecipientEnvelope = Omit<DeliveryRecipient, 'id' | 'forwardPath'>
 /** How we recognise a message when something comes back: by its reverse-path and fields of its header. */
 export class MessageIdentity {
   readonly #services: IdentityServices
-  /** What Feedback-ID calls each account, which is the same for all its mail. */
+  /** What Feedback-ID calls each account, which is the same for all its mail until the key changes. */
   readonly #accountNames = new Map<string, string>()
+  #namedBy: Buffer | null = null
 
   constructor(services: IdentityServices) {
     this.#services = services
@@ -48,11 +49,18 @@ export class MessageIdentity {
 
   /** The same for all recipients. */
   fieldsOf({ accountId, feedbackTag }: IdentifiedMessage, { name }: IdentifyingDomain): AddedField[] {
-    const { tokenKey, feedbackSender: sender } = this.#services
-    const account =
-      this.#accountNames.get(accountId) ?? createHmac('sha256', tokenKey).update(`feedback-id ${accountId}`).digest('hex').slice(0, 16)
-    this.#accountNames.set(accountId, account)
-    return [feedbackId({ tag: feedbackTag, domain: name, account, sender })]
+    const account = this.#accountName(accountId)
+    return [feedbackId({ tag: feedbackTag, domain: name, account, sender: this.#services.feedbackSender })]
+  }
+
+  #accountName(accountId: string): string {
+    const [key] = this.#services.tokenKeys()
+    if (key !== this.#namedBy) this.#accountNames.clear()
+    this.#namedBy = key
+    const name =
+      this.#accountNames.get(accountId) ?? createHmac('sha256', key).update(`feedback-id ${accountId}`).digest('hex').slice(0, 16)
+    this.#accountNames.set(accountId, name)
+    return name
   }
 
   /** What belongs to one recipient alone. */
@@ -61,12 +69,13 @@ export class MessageIdentity {
     { id: recipientId, forwardPath }: Pick<DeliveryRecipient, 'id' | 'forwardPath'>,
     { returnPathDomain }: IdentifyingDomain,
   ): RecipientEnvelope {
-    const { tokenKey, unsubscribe } = this.#services
+    const { tokenKeys, unsubscribe } = this.#services
+    const [tokenKey] = tokenKeys()
     const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, firstDueAt: message.firstDueAt }, tokenKey)
     const fields: AddedField[] = []
     if (message.unsubscribeTopic !== null) {
       const { accountId, id: messageId, sandbox, unsubscribeTopic: topic } = message
-      const url = unsubscribeUrl({ accountId, messageId, sandbox, address: forwardPath, topic }, unsubscribe)
+      const url = unsubscribeUrl({ accountId, messageId, sandbox, address: forwardPath, topic }, unsubscribe())
       fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
     }
     const reversePath = message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`

@@ -11,20 +11,22 @@ export const erasedDomain = 'erased.invalid'
  */
 export interface ErasedAddress {
   (address: string): string
-  /** What replaced it before the key file got its newest key; absent if it has had only one. */
+  /** What replaces it under other keys of the key file; absent if it has had only one. */
   earlier?(address: string): string[]
 }
 
 /** hex digits: 160 bits */
 const digits = 40
 
-/** @param keys of 32 bytes each, newest first; at least one */
-export function erasedAddressBy(...keys: Uint8Array[]): ErasedAddress {
-  const [newest, ...earlier] = keys
-  if (!newest) throw new Error('there is no key')
+/** @param keys of 32 bytes each; the first is the one in use */
+export function erasedAddressBy(keys: () => readonly [Uint8Array, ...Uint8Array[]]): ErasedAddress {
   const by = (key: Uint8Array, address: string): string =>
     `${createHmac('sha256', key).update(suppressionAddress(address)).digest('hex').slice(0, digits)}@${erasedDomain}`
-  return Object.assign((address: string) => by(newest, address), { earlier: (address: string) => earlier.map((key) => by(key, address)) })
+  const earlier = (address: string): string[] =>
+    keys()
+      .slice(1)
+      .map((key) => by(key, address))
+  return Object.assign((address: string) => by(keys()[0], address), { earlier })
 }
 
 /** Everything that may stand for an address if it was erased. */

@@ -6,8 +6,8 @@ import { endSubscription, subscriptionOf, type UnsubscribeMethod } from './unsub
 import { decodeUnsubscribeToken, type UnsubscribeKeys, type UnsubscribeTarget } from './unsubscribe-token.ts'
 
 interface UnsubscribeLinksServices extends Pick<BaseServices, 'db' | 'clock'> {
-  /** Newest first. */
-  keys: readonly UnsubscribeKeys[]
+  /** Of each generation. */
+  keys: () => readonly UnsubscribeKeys[]
   erasedAddress: ErasedAddress
 }
 
@@ -21,7 +21,7 @@ export class UnsubscribeLinks {
 
   /** What a link's token says; null if it is not valid. */
   read(token: string): UnsubscribeTarget | null {
-    return readByAny(this.#services.keys, (keys) => decodeUnsubscribeToken(token, keys))
+    return readByAny(this.#services.keys(), (keys) => decodeUnsubscribeToken(token, keys))
   }
 
   /** Works even if the message was deleted. Repeating it changes nothing and writes nothing. */

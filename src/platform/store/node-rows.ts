@@ -29,7 +29,7 @@ export interface ListedNode extends NodeReport {
 
 export const everyBeat: Statement = { sql: 'select name, beat from node order by name' }
 
-type Fresh = Pick<Joining, 'version' | 'machine' | 'settings'> & { name: string; now: number }
+type Fresh = Pick<Joining, 'version' | 'machine' | 'settings' | 'newestKey'> & { name: string; now: number }
 
 /** The columns of the settings that all nodes must have alike. */
 export type SharedColumns = Record<'mode' | 'hostname' | 'base_url' | 'return_path_domain', string>
@@ -42,12 +42,12 @@ export const sharedColumns = ({ mode, hostname, baseUrl, returnPathDomain }: Sha
 })
 
 /** Adds the row of a node, unless one that counts has other settings. One whose beat is negative is known to be dead. */
-export const insertNode = ({ name, now, version, machine, settings }: Fresh): Statement => ({
-  sql: `insert into node (name, started_at, heard_at, version, machine, mode, hostname, base_url, return_path_domain)
-    select :name, :now, :now, :version, :machine, :mode, :hostname, :base_url, :return_path_domain
+export const insertNode = ({ name, now, version, machine, settings, newestKey }: Fresh): Statement => ({
+  sql: `insert into node (name, started_at, heard_at, version, machine, newest_key, mode, hostname, base_url, return_path_domain)
+    select :name, :now, :now, :version, :machine, :newestKey, :mode, :hostname, :base_url, :return_path_domain
      where not exists (select 1 from node where beat >= 0 and (mode <> :mode or hostname <> :hostname or base_url <> :base_url
                                                                or return_path_domain <> :return_path_domain))`,
-  params: { name, now, version, machine, ...sharedColumns(settings) },
+  params: { name, now, version, machine, newestKey, ...sharedColumns(settings) },
   expect: 1,
 })
 
@@ -75,6 +75,17 @@ export async function listNodes({ db, clock }: ListServices): Promise<ListedNode
     addresses: JSON.parse(addresses) as string[],
     faults: JSON.parse(faults) as NodeFault[],
   }))
+}
+
+/** Tells the other nodes which key is the newest that this one has. */
+export const tellNewestKey = (name: string, newestKey: string): Statement => ({
+  sql: 'update node set newest_key = :newestKey where name = :name',
+  params: { name, newestKey },
+})
+
+/** The nodes whose newest key is another, as somebody knows them. One that has just died may be among them. */
+export async function nodesWithout(db: Pick<Database, 'read'>, newestKey: string): Promise<{ name: string; machine: string }[]> {
+  return db.read('select name, machine from node where beat >= 0 and newest_key is distinct from :newestKey order by name', { newestKey })
 }
 
 /** Tells the other nodes of this one, and that it lives. */

@@ -55,6 +55,8 @@ export interface Joining {
   /** The name of its machine. */
   machine: string
   settings: SharedSettings
+  /** Names the newest key that the node can open secrets with. */
+  newestKey: string
   log: Log
   /** Called once if other nodes have taken this one for dead and do its work: the process must end. */
   onBuried(error: BuriedError): void

@@ -3,7 +3,8 @@ import type { TrackingOptions } from '../../mail/message/tracking-options.ts'
 import type { TrackingKeys } from './tracking-token.ts'
 
 interface TrackingLinksServices {
-  keys: TrackingKeys
+  /** The first makes the links. */
+  keys: () => readonly [TrackingKeys, ...TrackingKeys[]]
   /** This server's URL for the outside, without a final slash. */
   baseUrl: string
   hiddenLink: boolean
@@ -26,6 +27,6 @@ export class TrackingLinks {
     const host = trackingHost !== null && isCertified(trackingHost) ? trackingHost : ''
     const base = host === '' ? baseUrl : `https://${host}`
     const { opens, clicks } = tracking
-    return { opens, clicks, hiddenLink, base: `${base}/t`, trackingHost: host, ownUrls: [`${baseUrl}/u/`, `${base}/u/`], keys }
+    return { opens, clicks, hiddenLink, base: `${base}/t`, trackingHost: host, ownUrls: [`${baseUrl}/u/`, `${base}/u/`], keys: keys()[0] }
   }
 }

@@ -2,25 +2,31 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { closeSync, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { createFile, replaceFile } from '../../platform/durable-file.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { readByAny } from '../../platform/key-generations.ts'
+import { readByAny, type DeriveKey } from '../../platform/key-generations.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 /**
  * What the key file is for: encrypting stored secrets, and deriving keys for our own signatures. It holds the root key
- * of each generation, newest first. The newest seals and signs.
+ * of each generation, newest first. One of them seals and signs: the newest, as far as nothing else is said (`KeyRing`).
  */
 export interface Secrets {
   /**
-   * Encrypts with AES-256-GCM under a new random nonce, with the newest key.
+   * Encrypts with AES-256-GCM under a new random nonce.
    * @param context what the secret belongs to, such as `dkim_key dk_…`; it can be decrypted only with the same context
    */
   seal(plain: Uint8Array, context: string): Uint8Array
   /** @throws SternaError `configuration` if it was sealed with another key file or context, or was changed */
   open(sealed: Uint8Array, context: string): Uint8Array
-  /** 32 bytes (HKDF-SHA256) that are always the same for the newest root key and this purpose. */
+  /** 32 bytes (HKDF-SHA256) that are always the same for the root key that signs and this purpose. */
   deriveKey(purpose: string): Buffer
-  /** The same for each root key, newest first: what an earlier one has made stays valid. */
-  generations: readonly ((purpose: string) => Buffer)[]
+  /** The same for each root key, first that which signs: what another one has made is valid as well. */
+  readonly generations: readonly [DeriveKey, ...DeriveKey[]]
+}
+
+/** What is in a key file. */
+export interface KeyFile extends Secrets {
+  /** The same keys, but that with this fingerprint seals and signs; null if there is none. */
+  usedWith(fingerprint: string): Secrets | null
 }
 
 const rootBytes = 32
@@ -33,7 +39,7 @@ const sealVersion = 1
  * anything is sealed with it.
  * @throws SternaError `configuration` if it cannot be read or created, if others may read it, or if it holds no key
  */
-export function openKeyFile(path: string): Secrets {
+export function openKeyFile(path: string): KeyFile {
   try {
     if (!existsSync(path)) createFile(path, lineOf(randomBytes(rootBytes)))
   } catch (error) {
@@ -46,7 +52,7 @@ export function openKeyFile(path: string): Secrets {
  * Opens the key file.
  * @throws SternaError `configuration` if it cannot be read, others may read it, or it holds no key
  */
-export function readKeyFile(path: string): Secrets {
+export function readKeyFile(path: string): KeyFile {
   try {
     return secretsFrom(...readRoots(path))
   } catch (error) {
@@ -71,7 +77,7 @@ export function addGeneration(path: string): void {
   }
 }
 
-/** Identifies the newest root key. It is derived from the key, like every other purpose, and reveals nothing about it. */
+/** Identifies the root key that signs. It is derived from the key, like every other purpose, and reveals nothing about it. */
 export const fingerprintOf = (secrets: Pick<Secrets, 'deriveKey'>): string => secrets.deriveKey('fingerprint').toString('hex')
 
 /** Whether one of the root keys is the one with this fingerprint. */
@@ -79,14 +85,24 @@ export const hasKey = ({ generations }: Pick<Secrets, 'generations'>, fingerprin
   generations.some((deriveKey) => fingerprintOf({ deriveKey }) === fingerprint)
 
 /** @param roots 32 random bytes each, newest first */
-export function secretsFrom(...roots: [Uint8Array, ...Uint8Array[]]): Secrets {
-  const [newest, ...earlier] = roots.map(secretsOf) as [SecretsOf, ...SecretsOf[]]
+export function secretsFrom(...roots: [Uint8Array, ...Uint8Array[]]): KeyFile {
+  const all = roots.map(secretsOf) as [SecretsOf, ...SecretsOf[]]
+  const usedWith = (fingerprint: string): Secrets | null => {
+    const used = all.find((each) => fingerprintOf(each) === fingerprint)
+    return used ? secretsBy(used, ...all.filter((each) => each !== used)) : null
+  }
+  return { ...secretsBy(...all), usedWith }
+}
+
+/** The first seals and signs. */
+function secretsBy(...all: [SecretsOf, ...SecretsOf[]]): Secrets {
+  const [used] = all
   return {
-    deriveKey: newest.deriveKey,
-    generations: [newest, ...earlier].map(({ deriveKey }) => deriveKey),
-    seal: newest.seal,
+    deriveKey: used.deriveKey,
+    generations: all.map(({ deriveKey }) => deriveKey) as [DeriveKey, ...DeriveKey[]],
+    seal: used.seal,
     open(sealed, context) {
-      const opened = readByAny([newest, ...earlier], (each) => each.open(sealed, context))
+      const opened = readByAny(all, (each) => each.open(sealed, context))
       if (opened) return opened
       throw new SternaError(
         'configuration',

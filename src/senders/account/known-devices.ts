@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../platform/clock.ts'
+import { derivedFrom, readByAny } from '../../platform/key-generations.ts'
 import type { Secrets } from './key-file.ts'
 import type { StoredUser } from './user.ts'
 
@@ -12,26 +13,25 @@ export const knownDeviceMs = 90 * 24 * 3_600_000
  */
 export class KnownDevices {
   readonly #clock: Clock
-  readonly #key: Buffer
+  readonly #keys: () => readonly [Buffer, ...Buffer[]]
 
-  constructor({ clock, secrets }: { clock: Clock; secrets: Pick<Secrets, 'deriveKey'> }) {
+  constructor({ clock, secrets }: { clock: Clock; secrets: Pick<Secrets, 'generations'> }) {
     this.#clock = clock
-    this.#key = secrets.deriveKey('known device')
+    this.#keys = derivedFrom(secrets, (deriveKey) => deriveKey('known device'))
   }
 
   tokenFor(user: StoredUser): string {
     const head = `${randomBytes(12).toString('base64url')}.${(this.#clock.now() + knownDeviceMs).toString(36)}`
-    return `${head}.${this.#macOf(user, head)}`
+    return `${head}.${macOf(this.#keys()[0], user, head)}`
   }
 
   /** The name of the device, if this is the token of one that the user logged in with; null if not. */
   find(token: string | null, user: StoredUser): string | null {
     const [, head = '', name = '', time = '', mac = ''] = /^(([\w-]{16})\.(\w{1,11}))\.([\w-]{43})$/.exec(token ?? '') ?? []
     if (!(Number.parseInt(time, 36) > this.#clock.now())) return null
-    return timingSafeEqual(Buffer.from(mac), Buffer.from(this.#macOf(user, head))) ? name : null
-  }
-
-  #macOf({ id, password }: StoredUser, head: string): string {
-    return createHmac('sha256', this.#key).update([id, head, password].join('\n')).digest('base64url')
+    return readByAny(this.#keys(), (key) => (timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, user, head))) ? name : null))
   }
 }
+
+const macOf = (key: Buffer, { id, password }: StoredUser, head: string): string =>
+  createHmac('sha256', key).update([id, head, password].join('\n')).digest('base64url')

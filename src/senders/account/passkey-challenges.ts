@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../platform/clock.ts'
+import { derivedFrom, readByAny } from '../../platform/key-generations.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { minuteMs } from '../../platform/rate-limiter.ts'
 import type { Secrets } from './key-file.ts'
@@ -14,25 +15,28 @@ const timeBytes = 6
  */
 export class PasskeyChallenges {
   readonly #clock: Clock
-  readonly #key: Buffer
+  readonly #keys: () => readonly [Buffer, ...Buffer[]]
 
-  constructor({ clock, secrets }: { clock: Clock; secrets: Pick<Secrets, 'deriveKey'> }) {
+  constructor({ clock, secrets }: { clock: Clock; secrets: Pick<Secrets, 'generations'> }) {
     this.#clock = clock
-    this.#key = secrets.deriveKey('passkey challenge')
+    this.#keys = derivedFrom(secrets, (deriveKey) => deriveKey('passkey challenge'))
   }
 
   /** @param browser what only this browser knows, and what the challenge is for */
   issue(browser: string): string {
     const head = Buffer.concat([randomBytes(nonceBytes), Buffer.alloc(timeBytes)])
     head.writeUIntBE(this.#clock.now() + challengeMs, nonceBytes, timeBytes)
-    return Buffer.concat([head, this.#macOf(head, browser)]).toString('base64url')
+    return Buffer.concat([head, macOf(this.#keys()[0], head, browser)]).toString('base64url')
   }
 
   /** True if it was issued for this browser and has not expired. */
   isFor(browser: string, challenge: string): boolean {
     const { head, mac } = partsOf(challenge)
-    const expected = this.#macOf(head, browser)
-    return mac.length === expected.length && timingSafeEqual(mac, expected) && this.#clock.now() < expiryOf(head)
+    const isBy = (key: Buffer): boolean => {
+      const expected = macOf(key, head, browser)
+      return mac.length === expected.length && timingSafeEqual(mac, expected)
+    }
+    return readByAny(this.#keys(), (key) => isBy(key) || null) === true && this.#clock.now() < expiryOf(head)
   }
 
   /** Uses up a challenge that `isFor` has found right. In the batch of what it allows; the guard `challenge` refuses that if it was used before. */
@@ -48,11 +52,9 @@ export class PasskeyChallenges {
       },
     ]
   }
-
-  #macOf(head: Uint8Array, browser: string): Buffer {
-    return createHmac('sha256', this.#key).update(head).update(browser).digest()
-  }
 }
+
+const macOf = (key: Buffer, head: Uint8Array, browser: string): Buffer => createHmac('sha256', key).update(head).update(browser).digest()
 
 function partsOf(challenge: string): { head: Buffer; mac: Buffer } {
   const bytes = Buffer.from(challenge, 'base64url')

@@ -15,7 +15,7 @@ import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
 interface PasskeysServices extends Pick<BaseServices, 'db' | 'clock'> {
-  secrets: Pick<Secrets, 'deriveKey'>
+  secrets: Pick<Secrets, 'generations'>
   users: Users
 }
 

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
+import { derivedFrom, readByAny } from '../../platform/key-generations.ts'
 import { minuteMs } from '../../platform/rate-limiter.ts'
 import type { Secrets } from './key-file.ts'
 import type { StoredUser } from './user.ts'
@@ -8,7 +9,7 @@ import type { Users } from './users.ts'
 
 interface PasswordResetsServices {
   clock: Clock
-  secrets: Pick<Secrets, 'deriveKey'>
+  secrets: Pick<Secrets, 'generations'>
   users: Users
 }
 
@@ -22,16 +23,16 @@ export const resetLinkMs = 30 * minuteMs
  */
 export class PasswordResets {
   readonly #services: PasswordResetsServices
-  readonly #key: Buffer
+  readonly #keys: () => readonly [Buffer, ...Buffer[]]
 
   constructor(services: PasswordResetsServices) {
     this.#services = services
-    this.#key = services.secrets.deriveKey('password reset')
+    this.#keys = derivedFrom(services.secrets, (deriveKey) => deriveKey('password reset'))
   }
 
   tokenFor(user: StoredUser): string {
     const expiresAt = this.#services.clock.now() + resetLinkMs
-    return [user.id, expiresAt.toString(36), this.#macOf(user, expiresAt)].join('.')
+    return [user.id, expiresAt.toString(36), macOf(this.#keys()[0], user, expiresAt)].join('.')
   }
 
   /**
@@ -43,7 +44,7 @@ export class PasswordResets {
     const expiresAt = Number.parseInt(time, 36)
     const user = this.#services.users.find(id)
     if (!user || user.password === null || !(expiresAt > this.#services.clock.now())) throw resetOver()
-    if (!isSame(mac, this.#macOf(user, expiresAt))) throw resetOver()
+    if (!readByAny(this.#keys(), (key) => isSame(mac, macOf(key, user, expiresAt)) || null)) throw resetOver()
     return user
   }
 
@@ -61,11 +62,10 @@ export class PasswordResets {
       throw error instanceof SternaError && error.code === 'invalid_credentials' ? resetOver() : error
     }
   }
-
-  #macOf({ id, password }: StoredUser, expiresAt: number): string {
-    return createHmac('sha256', this.#key).update([id, expiresAt, password].join('\n')).digest('base64url')
-  }
 }
+
+const macOf = (key: Buffer, { id, password }: StoredUser, expiresAt: number): string =>
+  createHmac('sha256', key).update([id, expiresAt, password].join('\n')).digest('base64url')
 
 const isSame = (one: string, other: string): boolean => one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 

@@ -1,5 +1,5 @@
 import { unlessConflict, type Database, type Statement } from '../../platform/store/database.ts'
-import { fingerprintOf, type Secrets } from './key-file.ts'
+import type { Secrets } from './key-file.ts'
 
 /** A row with its sealed secret. */
 type Sealed = {
@@ -38,17 +38,25 @@ export const noteFingerprint = (fingerprint: string): Statement => ({
   params: { fingerprint },
 })
 
-/**
- * Seals all stored secrets with the newest key, and notes that the database belongs to it: in one step, so whatever interrupts it, the
- * database belongs to the key that its secrets are sealed with. What no key opens stays as it is. If somebody else changes a secret
- * meanwhile, all are read again.
- */
+/** Seals all stored secrets with the key in use. If somebody else changes one meanwhile, all are read again. */
 export async function sealAnew(db: Pick<Database, 'read' | 'write'>, secrets: Secrets): Promise<void> {
   while ((await unlessConflict(db.write(await sealingAnew(db, secrets)))) === false);
 }
 
-async function sealingAnew(db: Pick<Database, 'read'>, secrets: Secrets): Promise<Statement[]> {
-  const batch: Statement[] = [{ sql: 'update secret_key set fingerprint = :fingerprint', params: { fingerprint: fingerprintOf(secrets) } }]
+/** What nodes tell each other when another key is in use. */
+export const keyChange = 'secret_key'
+
+/** Refused if another key is in use than was, or if a node lacks this one. */
+export const useKey = (fingerprint: string, { before }: { before: string }): Statement => ({
+  sql: `update secret_key set fingerprint = :fingerprint
+         where fingerprint = :before and not exists (select 1 from node where beat >= 0 and newest_key is distinct from :fingerprint)`,
+  params: { fingerprint, before },
+  expect: 1,
+})
+
+/** Seals all stored secrets with the key of `secrets` that seals. What none of its keys opens stays as it is. */
+export async function sealingAnew(db: Pick<Database, 'read'>, secrets: Secrets): Promise<Statement[]> {
+  const batch: Statement[] = []
   for await (const { kind, id, ...sealed } of sealedRows(db)) {
     const again = (each: Uint8Array | null): Uint8Array | null =>
       each && opens(secrets, each, `${kind} ${id}`) ? secrets.seal(secrets.open(each, `${kind} ${id}`), `${kind} ${id}`) : each

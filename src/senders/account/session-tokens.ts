@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { readByAny } from '../../platform/key-generations.ts'
+import { derivedFrom, readByAny } from '../../platform/key-generations.ts'
 import type { Secrets } from './key-file.ts'
 
 /** What a token was issued for. */
@@ -21,16 +21,15 @@ const form = new RegExp(`^(${prefix}(\\w+)\\.(\\w*)\\.([01])([01])\\.(\\w{1,11})
  * It is over with its session.
  */
 export class SessionTokens {
-  /** Of each generation, newest first. */
-  readonly #keys: Buffer[]
+  readonly #keys: () => readonly [Buffer, ...Buffer[]]
 
-  constructor({ generations }: Pick<Secrets, 'generations'>) {
-    this.#keys = generations.map((deriveKey) => deriveKey('session token'))
+  constructor(secrets: Pick<Secrets, 'generations'>) {
+    this.#keys = derivedFrom(secrets, (deriveKey) => deriveKey('session token'))
   }
 
   issue({ sessionId, accountId, sandbox, confined, expiresAt }: IssuedToken): string {
     const head = `${prefix}${sessionId}.${accountId ?? ''}.${Number(sandbox)}${Number(confined)}.${expiresAt.toString(36)}`
-    return `${head}.${macOf(this.#keys[0]!, head).toString('base64url')}`
+    return `${head}.${macOf(this.#keys()[0], head).toString('base64url')}`
   }
 
   isOne(token: string): boolean {
@@ -42,7 +41,7 @@ export class SessionTokens {
     const [, head, sessionId = '', accountId = '', sandbox, confined, time = '', mac = ''] = form.exec(token) ?? []
     if (head === undefined) return null
     const claimed = Buffer.from(mac, 'base64url')
-    if (!readByAny(this.#keys, (key) => timingSafeEqual(claimed, macOf(key, head)) || null)) return null
+    if (!readByAny(this.#keys(), (key) => timingSafeEqual(claimed, macOf(key, head)) || null)) return null
     return {
       sessionId,
       accountId: accountId === '' ? null : accountId,

@@ -5,6 +5,7 @@ import { SessionEntry } from '../../api/resource/session-entry.ts'
 import { UnsubscribeLinks } from '../../mail/suppression/unsubscribe-links.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import { derivedFrom } from '../../platform/key-generations.ts'
 import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
 
@@ -17,6 +18,6 @@ export const apiServicesOf = (services: Services, tools: ListenerTools & { event
   ...tools,
   ...coreServices({ ...services, webhookList: services.webhooks.list }),
   entry: new SessionEntry({ ...services, ...services.people, baseUrl: services.config.baseUrl }),
-  unsubscribeLinks: new UnsubscribeLinks({ ...services, keys: services.secrets.generations.map(unsubscribeKeys) }),
+  unsubscribeLinks: new UnsubscribeLinks({ ...services, keys: derivedFrom(services.secrets, unsubscribeKeys) }),
   unsubscribeLimit: new RateLimiter(services.clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
 })

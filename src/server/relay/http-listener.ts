@@ -9,6 +9,7 @@ import type { Operation } from '../../api/operation/operation.ts'
 import { startHttpServer, type HttpServer } from '../../api/http/server.ts'
 import { TrackingResponder } from '../../api/http/tracking-responder.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import { derivedFrom } from '../../platform/key-generations.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
 import { apiServicesOf } from './api-services.ts'
 import type { ListenerTools } from './listener-tools.ts'
@@ -63,7 +64,7 @@ const isHttpsOnly = ({ http, baseUrl }: Config): boolean =>
 const trackingResponderOf = (services: Services): TrackingResponder =>
   new TrackingResponder({
     ...services,
-    keys: services.secrets.generations.map(trackingKeys),
+    keys: derivedFrom(services.secrets, trackingKeys),
     trustedProxies: services.config.trustedProxies,
     now: () => services.clock.now(),
     appLinksAt: (host) => services.sendingDomains.appLinksAt(host),

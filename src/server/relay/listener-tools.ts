@@ -7,6 +7,7 @@ import { startMessageParser } from '../../mail/message/message-parser.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { WebhookPoster } from '../../notify/webhook/post-webhook.ts'
 import { start, type Stop } from './stop.ts'
+import { derivedFrom } from '../../platform/key-generations.ts'
 
 /** How long a link in an email may take to answer. */
 const linkTimeoutMs = 5_000
@@ -18,7 +19,8 @@ export async function startTools(core: Core, stops: Stop[]) {
   const { config, log, secrets, templates, largeWorker } = core
   const { baseUrl, messageSizeLimit, plans, accounts, webhooks } = config
   const messageParser = await start(startMessageParser(), stops)
-  const unsubscribe = { keys: unsubscribeKeys(secrets.deriveKey), baseUrl }
+  const keys = derivedFrom(secrets, unsubscribeKeys)
+  const unsubscribe = () => ({ keys: keys()[0], baseUrl })
   const composer = await start(new EmailComposer({ ...core, templates: templates.live, messageSizeLimit, unsubscribe }), stops)
   stops.push(() => largeWorker.stop())
   const rateLimit = await start(new RateLimit(core, { plans, defaultPlan: accounts.defaultPlan }), stops)

@@ -6,6 +6,7 @@ import { startMetricsListener, type MetricsListener } from '../../api/http/metri
 import type { SmtpServer } from '../../mail-in/smtp-server/open-smtp-ports.ts'
 import { startSubmissionServer } from '../../mail-in/submission/submission-server.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
+import { derivedFrom } from '../../platform/key-generations.ts'
 import { startTools, type ListenerTools } from './listener-tools.ts'
 import { openApi, openHttp } from './http-listener.ts'
 import type { Services } from './services.ts'
@@ -72,7 +73,7 @@ function openReturnPath(services: Services): Promise<SmtpServer> {
       tls: certificates.server.files,
       isOurs: (domain) => ownNames.has(domain) || sendingDomains.isReturnPath(domain),
       isVerified: (domain) => ownNames.has(domain) || sendingDomains.isVerifiedReturnPath(domain),
-      tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
+      tokenKeys: derivedFrom(secrets, (deriveKey) => deriveKey('verp')),
     },
     { hostname, messageSizeLimit, trustedProxies, maxConnections: shares.returnPath, ...returnPath },
   )

@@ -7,6 +7,7 @@ import { startFeedback } from '../../mail-back/feedback/start-feedback.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import type { Opened } from './opened.ts'
 import { start, type Stop } from './stop.ts'
+import { derivedFrom } from '../../platform/key-generations.ts'
 
 /** ms that returned mail in hand gets when the relay stops. The rest is settled after the next start. */
 const graceMs = 1_000
@@ -24,7 +25,7 @@ export async function openFeedback(services: Opened & { systemMail: SystemMailer
     {
       ...services,
       returnedMail,
-      tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
+      tokenKeys: derivedFrom(secrets, (deriveKey) => deriveKey('verp')),
       handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
     },
     { complaintSources },

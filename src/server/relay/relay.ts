@@ -52,8 +52,10 @@ export async function startRelay(config: Config, outside: RelayEnvironment): Pro
     if (!continuous) core.metrics.copyBehind.set(Number.NaN)
     else await start(new ContinuousCopy({ ...core, files: requireFiles(core.files, 'continuousCopy') }), stops)
     const { version, log, onFatal } = outside
-    const nodes = await core.join({ ...joiningFrom(config), version, log, onBuried: onFatal })
+    const nodes = await core.join({ ...joiningFrom(core), version, log, onBuried: onFatal })
     stops.push(() => nodes.leave())
+    // Another key may be in use since the key file was read. From now on this node must have it first.
+    await core.changes.caughtUp()
     const reporter = await start(new NodeReporter({ ...core, nodes }), stops)
     const given = { shares, version, reporter, loadDashboard: outside.loadDashboard ?? loadDashboard }
     const services = await startServices({ ...core, ...given, nodes, owner: nodes.self }, stops)

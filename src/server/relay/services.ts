@@ -25,6 +25,7 @@ import { analyticsReader } from '../../readers/analytics/rollup.ts'
 import { HitRecorder } from '../../readers/engagement/hit-recorder.ts'
 import { SharedHits } from '../../readers/engagement/shared-hits.ts'
 import { judgeHits } from '../../readers/tracking/judge-hits.ts'
+import { SecretKeyRotation } from '../../senders/account/secret-key-rotation.ts'
 import { DataWatch } from '../../upkeep/data-watch.ts'
 import { Erasures } from '../../upkeep/erasure/erasures.ts'
 import { openCertificates } from './open-certificates.ts'
@@ -45,6 +46,7 @@ export type Services = Awaited<ReturnType<typeof startServices>>
 export async function startServices(opened: Opened, stops: Stop[]) {
   const { config, sendingDomains } = opened
   await start(new DataWatch(opened), stops)
+  await start(new SecretKeyRotation(opened), stops)
   const clockWatch = new ClockWatch(opened.clock)
   const reprieve = await start(new Reprieve({ ...opened, watch: clockWatch }, config.delivery.giveUpAfter), stops)
   // Compares the clock with what the database knows, before anything is recorded.

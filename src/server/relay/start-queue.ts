@@ -12,6 +12,7 @@ import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
 import type { Certificates } from './open-certificates.ts'
 import type { Opened } from './opened.ts'
 import type { Stop } from './stop.ts'
+import { derivedFrom } from '../../platform/key-generations.ts'
 
 /** ms that attempts get when the relay stops */
 const graceMs = 4_000
@@ -78,15 +79,16 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
 function jobEnvelopes(services: QueueServices & { delivery: Delivery }): JobEnvelopes {
   const { secrets, certificates } = services
   const { baseUrl, tracking, http, delivery } = services.config
+  const unsubscribeKeysNow = derivedFrom(secrets, unsubscribeKeys)
   const identity = new MessageIdentity({
-    tokenKey: secrets.deriveKey('verp'),
-    unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl },
+    tokenKeys: derivedFrom(secrets, (deriveKey) => deriveKey('verp')),
+    unsubscribe: () => ({ keys: unsubscribeKeysNow()[0], baseUrl }),
     feedbackSender: delivery.feedbackSender,
   })
   // Browsers see only the certificates of HTTP.
   const isCertified = (host: string): boolean => http.tlsListen.length > 0 && certificates.server.covers(host)
   const links = new TrackingLinks({
-    keys: trackingKeys(secrets.deriveKey),
+    keys: derivedFrom(secrets, trackingKeys),
     baseUrl,
     hiddenLink: tracking.hiddenLink,
     isCertified: (host) => tracking.hosts === 'always' || isCertified(host),

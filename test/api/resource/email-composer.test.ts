@@ -22,7 +22,7 @@ function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
     log: silentLog,
     templates: new LiveTemplates({ read: async () => [] }, aloneWithChanges),
     messageSizeLimit,
-    unsubscribe: unsubscribeContext,
+    unsubscribe: () => unsubscribeContext,
   })
   onTestFinished(() => composer.stop())
   return composer

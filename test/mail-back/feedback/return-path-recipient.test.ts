@@ -10,7 +10,7 @@ const recipientId = 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9'
 const frame = {
   isOurs: (domain: string) => ['relay.example', 'send.customer.example', 'send.unproved.example'].includes(domain),
   isVerified: (domain: string) => domain !== 'send.unproved.example',
-  tokenKeys: [key],
+  tokenKeys: () => [key],
   now,
 }
 const tokenOf = (purpose: 'bounce' | 'reference' | 'unsubscribe', firstDueAt = now): string =>

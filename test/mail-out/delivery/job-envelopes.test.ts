@@ -36,12 +36,12 @@ function openEnvelopes() {
   let keyGone = (_id: string): void => {}
   const frames = new JobEnvelopes({
     identity: new MessageIdentity({
-      tokenKey: Buffer.alloc(32, 7),
+      tokenKeys: () => [Buffer.alloc(32, 7)],
       feedbackSender: 'relay',
-      unsubscribe: { keys: unsubscribeKeys((purpose) => Buffer.alloc(32, purpose)), baseUrl: 'https://mail.example' },
+      unsubscribe: () => ({ keys: unsubscribeKeys((purpose) => Buffer.alloc(32, purpose)), baseUrl: 'https://mail.example' }),
     }),
     tracking: new TrackingLinks({
-      keys: trackingKeys(() => Buffer.alloc(32)),
+      keys: () => [trackingKeys(() => Buffer.alloc(32))],
       baseUrl: 'https://mail.example',
       hiddenLink: false,
       isCertified: () => true,

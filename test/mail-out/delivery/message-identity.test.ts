@@ -18,7 +18,7 @@ const message = {
 }
 const recipient = { id: `rcp_${'3'.repeat(26)}`, forwardPath: 'ann@rcpt.example' }
 const identityAt = (baseUrl: string): MessageIdentity =>
-  new MessageIdentity({ tokenKey, unsubscribe: { keys, baseUrl }, feedbackSender: 'relay' })
+  new MessageIdentity({ tokenKeys: () => [tokenKey], unsubscribe: () => ({ keys, baseUrl }), feedbackSender: 'relay' })
 const identity = identityAt('https://mail.example')
 
 test('each token is of the recipient, and for its own purpose', () => {

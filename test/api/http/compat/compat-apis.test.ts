@@ -53,7 +53,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     log: silentLog,
     templates: templates.live,
     messageSizeLimit: 1024 * 1024,
-    unsubscribe: unsubscribeContext,
+    unsubscribe: () => unsubscribeContext,
   })
   onTestFinished(() => composer.stop())
   const apis = compatApis({

@@ -1,0 +1,62 @@
+import { fingerprintOf, hasKey, type KeyFile, type Secrets } from './key-file.ts'
+
+/**
+ * The keys of this process. It opens and verifies with all that its key file has, and seals and signs with the one that the database names,
+ * which every node has. Both may change while it serves.
+ */
+export class KeyRing implements Secrets {
+  #file: KeyFile
+  #used: Secrets
+
+  /** @param used null if the database names none: the newest of the file */
+  constructor(file: KeyFile, used: string | null) {
+    this.#file = file
+    this.#used = (used === null ? null : file.usedWith(used)) ?? file
+  }
+
+  /** The fingerprint of the newest key of the file. */
+  get newest(): string {
+    return fingerprintOf(this.#file)
+  }
+
+  /** The fingerprint of the key that seals and signs. */
+  get used(): string {
+    return fingerprintOf(this.#used)
+  }
+
+  get generations(): Secrets['generations'] {
+    return this.#used.generations
+  }
+
+  deriveKey(purpose: string): Buffer {
+    return this.#used.deriveKey(purpose)
+  }
+
+  seal(plain: Uint8Array, context: string): Uint8Array {
+    return this.#used.seal(plain, context)
+  }
+
+  open(sealed: Uint8Array, context: string): Uint8Array {
+    return this.#used.open(sealed, context)
+  }
+
+  /** Opens with what a file has now. False if that lacks a key, and nothing has changed: what was sealed with it may be stored. */
+  takeOver(file: KeyFile): boolean {
+    if (!this.generations.every((deriveKey) => hasKey(file, fingerprintOf({ deriveKey })))) return false
+    this.#used = file.usedWith(this.used) ?? file
+    this.#file = file
+    return true
+  }
+
+  /** Seals and signs with this key from now on. False if the file lacks it, and nothing has changed. */
+  use(fingerprint: string): boolean {
+    const used = this.#file.usedWith(fingerprint)
+    if (used) this.#used = used
+    return used !== null
+  }
+
+  /** What seals with the newest key, before that is in use. */
+  withNewest(): Secrets {
+    return this.#file
+  }
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { recordEvent } from '../../src/mail/event/event-log.ts'
 import { LogReader } from '../../src/mail/event/log-reader.ts'
 import { systemClock } from '../../src/platform/clock.ts'
@@ -17,7 +17,7 @@ import { PostgresConnection } from '../../src/platform/store/postgresql/postgres
 import { LostConnection } from '../../src/platform/store/postgresql/postgres-errors.ts'
 import { prepareDatabase } from '../../src/platform/store/postgresql/postgres-schema.ts'
 import { postgresPlace } from '../../src/platform/store/postgresql/postgres-url.ts'
-import { newestSchema } from '../../src/platform/store/schema-steps.ts'
+import { migrations, newestSchema } from '../../src/platform/store/schema-steps.ts'
 import { openKeyFile } from '../../src/senders/account/key-file.ts'
 import { openSecrets } from '../../src/senders/account/open-secrets.ts'
 import { cases } from '../support/cases.ts'
@@ -364,7 +364,7 @@ test.each<[string, (url: string) => string, RegExp]>([
 test('a schema from a newer version is refused', async () => {
   const url = await postgres.newUrl()
   await open(url)
-  await postgres.run(`\\c ${databaseOf(url)}\nupdate schema_version set version = 9999`)
+  await postgres.run(`\\c ${databaseOf(url)}\nupdate schema_version set version = 9999, served_from = 9999`)
   await expect(openStore({ place: placeOf(url), clock: systemClock })).rejects.toThrow('The database has schema 9999')
 })
 
@@ -406,4 +406,56 @@ test('two nodes know at once of each other’s keys, and soon of each other’s 
   const more = await a.call('POST', '/api/send', { token, body })
   await expect.poll(async () => (await a.call('GET', `/api/emails/${more.body.id}`, { token })).body.recipients[0].status).toBe('delivered')
   await expect.poll(() => heard).toBeGreaterThan(own)
+})
+
+describe('versions side by side', () => {
+  const next = (sql: string) => [...migrations(), { version: 9999, sql }]
+  const adds = 'alter table node add column of_next_version bigint;'
+  const changes = 'alter table ticket_key rename column made_at to began_at;'
+  const upgrade = (url: string, sql: string) =>
+    prepareDatabase(postgresPlace(url), { olderSchema: 'upgrade', onUpgrade: () => {}, steps: next(sql) })
+  /** A node of this version, with its beat. */
+  const joined = async (url: string) => {
+    const store = await openStore({ place: placeOf(url), clock: systemClock })
+    onTestFinished(() => store.db.close())
+    return { ...store, nodes: await store.join(joining) }
+  }
+
+  test('a schema that only adds is made while nodes serve, which go on, and start again', async () => {
+    const url = await postgres.newUrl()
+    const { db, nodes } = await joined(url)
+    await upgrade(url, adds)
+    await db.write([setCursor('after', 1)])
+    await nodes.leave()
+    expect((await closedStore(placeOf(url)).findUpgrade(true)).plan).toBeNull()
+    const again = await joined(url)
+    expect(await cursors(again.db)).toEqual([['after', 1]])
+    await again.nodes.leave()
+  })
+
+  test('a schema that earlier versions cannot serve with is not made while one serves, and then keeps them out', async () => {
+    const url = await postgres.newUrl()
+    const { db, nodes } = await joined(url)
+    await expect(upgrade(url, changes)).rejects.toThrow(
+      /Nodes of an earlier version serve on this database \(node_.* on here, version test\)/,
+    )
+    await db.write([setCursor('after', 1)])
+    const late = await openStore({ place: placeOf(url), clock: systemClock })
+    onTestFinished(() => late.db.close())
+    await nodes.leave()
+    await upgrade(url, changes)
+    // One that was about to join when the schema was changed, and one that starts.
+    const words = /The database has schema 9999, .* To go back to this version, stop all nodes, and restore what pg_dump/
+    await expect(late.join(joining)).rejects.toThrow(words)
+    expect(await late.db.read('select name from node')).toEqual([])
+    await expect(openStore({ place: placeOf(url), clock: systemClock })).rejects.toThrow(words)
+  })
+
+  test('nodes that have died keep no newer version from changing the schema, and do nothing if they wake', async () => {
+    const url = await postgres.newUrl()
+    const db = await open(url)
+    await joinAs(db)
+    await upgrade(url, `${adds} ${'-- Earlier versions cannot serve with this.'}`)
+    expect(await db.read('select name, beat from node')).toEqual([{ name: 'node_test', beat: -1 }])
+  })
 })

@@ -63,13 +63,14 @@ export const closedStore = ({ dataDir, store: { url } }: StorePlace): ClosedStor
 const closedServer = (url: string): ClosedStore => ({
   async isNew() {
     const { schemaAt } = await import('./postgresql/schema-at.ts')
-    return (await schemaAt(url)).found === 0
+    return (await schemaAt(url)).found.version === 0
   },
   async findUpgrade() {
-    const { schemaAt } = await import('./postgresql/schema-at.ts')
+    const { schemaAt, requireServed } = await import('./postgresql/schema-at.ts')
     const [{ found, size }, newest] = [await schemaAt(url), newestSchema()]
-    requireKnown(found, newest)
-    return { found, newest, plan: found === 0 || found === newest ? null : { from: found, to: newest, backup: null, size } }
+    requireServed(found)
+    const { version } = found
+    return { found: version, newest, plan: version === 0 || version >= newest ? null : { from: version, to: newest, backup: null, size } }
   },
   files: null,
 })
@@ -82,7 +83,7 @@ const closedDirectory = (directory: string): ClosedStore => ({
     const connection = openReader(directory)
     try {
       const [found, newest] = [schemaOf(connection), newestSchema()]
-      requireKnown(found, newest)
+      requireKnown(found, 'files', newest)
       return { found, newest, plan: upgradeOf(connection, newest, { directory, isBackedUp }) }
     } finally {
       connection.close()

@@ -88,8 +88,8 @@ async function servedStore(opened: ServedDatabase, settings: AskedClockSettings)
   const limitShares = new LeasedShares({ db, clock })
   const join = async (joining: Joining): Promise<Nodes> => {
     const nodes = await LeasedNodes.join({ db, clock, heard: (table) => opened.tellOfInserts(table) }, joining)
-    // A copy may have been under way, which this has waited for.
-    await requireNotCopied(db).catch(async (error: unknown) => {
+    // A copy may have been under way, or a change of the schema, which this has waited for.
+    await Promise.all([requireNotCopied(db), opened.requireServed()]).catch(async (error: unknown) => {
       await nodes.leave()
       throw error
     })

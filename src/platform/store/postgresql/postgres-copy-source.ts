@@ -34,9 +34,9 @@ export async function postgresSource(url: string, tell: (line: string) => void):
 
 async function sourceOn(connection: PostgresConnection, { shown }: PostgresPlace, tell: (line: string) => void): Promise<CopySource> {
   await requireFit(connection)
-  const found = await schemaOf(connection)
+  const { version: found } = await schemaOf(connection)
   if (found === 0) throw new SternaError('not_found', `There is no server's data in ${shown}, so there is nothing to copy.`)
-  requireCurrent(found)
+  requireCurrent(found, 'server')
   const dead = await requireNoNode(connection, shown, tell)
   const tables = await tablesOn(connection)
   await connection.run('begin isolation level repeatable read')

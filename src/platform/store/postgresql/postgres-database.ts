@@ -6,6 +6,7 @@ import { StoreThread, type EngineThread, type Hear } from '../store-thread.ts'
 import { writtenOf } from '../thread-messages.ts'
 import { postgresStatement } from './postgres-dialect.ts'
 import type { PostgresThreadData } from './postgres-thread.ts'
+import { readSchema, requireServed, servedSchema } from './served-schema.ts'
 
 const threadOf = (data: PostgresThreadData): EngineThread => ({
   role: 'writer',
@@ -17,6 +18,8 @@ const threadOf = (data: PostgresThreadData): EngineThread => ({
 export interface ServedDatabase extends Database {
   /** By the clock of the server, epoch ms. */
   time(): Promise<number>
+  /** @throws SternaError `configuration` if another version has changed the schema to one that this version cannot serve with */
+  requireServed(): Promise<void>
   /** Another node has added rows to this table: calls whom `onInsert` registered. */
   tellOfInserts(table: string): void
 }
@@ -60,6 +63,10 @@ export async function openPostgres(options: PostgresThreadData & Hear): Promise<
     async time() {
       const [row] = await thread.read<{ time: number }>('select floor(extract(epoch from clock_timestamp()) * 1000) as time', {})
       return row?.time ?? Number.NaN
+    },
+    async requireServed() {
+      const [row] = await thread.read(readSchema, {})
+      requireServed(servedSchema(row))
     },
     close: async () => void (await thread.request({ type: 'close' })),
   }

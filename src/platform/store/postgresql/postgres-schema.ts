@@ -1,9 +1,11 @@
 import { SternaError } from '../../errors.ts'
-import { migrations, newestSchema, requireCurrent, requireKnown } from '../schema-steps.ts'
+import { migrations, requireCurrent, servedFrom, type SchemaStep } from '../schema-steps.ts'
 import type { Upgrade } from '../store.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { postgresSchema } from './postgres-dialect.ts'
 import type { PostgresPlace } from './postgres-url.ts'
+import { endDeadNodes, requireNobodyServing } from './nodes-before.ts'
+import { readSchema, requireServed, servedSchema, type ServedSchema } from './served-schema.ts'
 
 /** The oldest that this has been tried with. */
 const oldestServer = 15
@@ -27,11 +29,11 @@ export async function requireFit(connection: PostgresConnection): Promise<void> 
   )
 }
 
-/** The schema that a database has; 0 if it has none yet. */
-export async function schemaOf(connection: PostgresConnection): Promise<number> {
+/** The schema that a database has; of the version 0 if it has none yet. */
+export async function schemaOf(connection: PostgresConnection): Promise<ServedSchema> {
   const { rows } = await connection.run("select to_regclass('schema_version')::text as name")
-  if (rows?.[0]?.['name'] === null) return 0
-  return Number((await connection.run('select version from schema_version')).rows?.[0]?.['version'] ?? 0)
+  if (rows?.[0]?.['name'] === null) return servedSchema()
+  return servedSchema((await connection.run(readSchema)).rows?.[0])
 }
 
 /** The server's words for what somebody else has just created. */
@@ -51,6 +53,8 @@ interface Migrating {
   olderSchema: 'upgrade' | 'refuse' | 'keep'
   /** Called before an existing schema changes. */
   onUpgrade(upgrade: Upgrade): void
+  /** Default: those of this version. */
+  steps?: readonly SchemaStep[]
 }
 
 /**
@@ -69,23 +73,28 @@ export async function prepareDatabase(place: PostgresPlace, migrating: Migrating
 
 /**
  * Makes the schema, or brings it up to date: all of it, or nothing. Of several that start at once, one does so while the others wait.
- * @throws SternaError `configuration` if the schema is newer than what this version knows, or older and `olderSchema` refuses that
+ * @throws SternaError `configuration` if the schema is newer, and not for this version; older and `olderSchema` refuses that; or older, and
+ *   nodes serve that cannot with the newer
  */
-async function migrate(connection: PostgresConnection, { olderSchema, onUpgrade }: Migrating): Promise<void> {
-  const newest = newestSchema()
+async function migrate(connection: PostgresConnection, { olderSchema, onUpgrade, steps = migrations() }: Migrating): Promise<void> {
+  const newest = steps.at(-1)?.version ?? 0
   const before = await schemaOf(connection)
-  if (olderSchema === 'refuse' && before > 0) requireCurrent(before, newest)
-  requireKnown(before, newest)
-  if (before === newest || (olderSchema === 'keep' && before > 0)) return
+  requireServed(before, newest)
+  if (before.version >= newest || (olderSchema === 'keep' && before.version > 0)) return
+  if (olderSchema === 'refuse' && before.version > 0) requireCurrent(before.version, 'server', newest)
+  const isForAll = before.version === 0 || servedFrom(steps) <= before.version
+  const dead = isForAll ? null : await requireNobodyServing(connection)
   await prepareTables(connection)
   await connection.run("set lock_timeout = '10min'")
   await connection.run('begin')
   try {
     await connection.run('lock table schema_version in exclusive mode')
     const found = await schemaOf(connection)
-    requireKnown(found, newest)
-    if (found > 0 && found < newest) onUpgrade({ from: found, to: newest, backup: null, size: await sizeOf(connection) })
-    await makeSchema(connection, found)
+    requireServed(found, newest)
+    if (dead) await endDeadNodes(connection, dead)
+    const { version: from } = found
+    if (from > 0 && from < newest) onUpgrade({ from, to: newest, backup: null, size: await sizeOf(connection) })
+    if (from < newest) await makeSchema(connection, from, steps)
     await connection.run('commit')
   } catch (error) {
     await connection.run('rollback').catch(() => {})
@@ -97,17 +106,19 @@ async function migrate(connection: PostgresConnection, { olderSchema, onUpgrade 
  * Makes what is missing of the schema, inside a transaction; `schema_version` is there.
  * @param found the schema that there is; 0: none
  */
-async function makeSchema(connection: PostgresConnection, found: number): Promise<void> {
-  for (const { version, sql } of migrations()) if (version > found) await connection.execute(postgresSchema(sql))
+async function makeSchema(connection: PostgresConnection, found: number, steps: readonly SchemaStep[]): Promise<void> {
+  for (const { version, sql } of steps) if (version > found) await connection.execute(postgresSchema(sql))
   if (found === 0) await connection.execute(ownTables)
+  await connection.run('alter table schema_version add column if not exists served_from bigint')
   await connection.run('delete from schema_version')
-  await connection.run(`insert into schema_version (version) values (${newestSchema()})`)
+  const newest = steps.at(-1)?.version ?? 0
+  await connection.run(`insert into schema_version (version, served_from) values (${newest}, ${servedFrom(steps)})`)
 }
 
 /** Makes the schema of an empty database, inside a transaction. */
 export async function makeFirstSchema(connection: PostgresConnection): Promise<void> {
   await prepareTables(connection)
-  await makeSchema(connection, 0)
+  await makeSchema(connection, 0, migrations())
 }
 
 /** The tables of this engine alone. */

@@ -61,7 +61,7 @@ function sourceOf(connection: Connection, directory: string, release: () => void
 function requireSchema(directory: string): void {
   const reader = openReader(directory)
   try {
-    requireCurrent(schemaOf(reader))
+    requireCurrent(schemaOf(reader), 'files')
   } finally {
     reader.close()
   }

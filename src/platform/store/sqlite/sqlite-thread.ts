@@ -105,8 +105,8 @@ function requireSchema(directory: string): void {
   const connection = openReader(directory)
   try {
     const found = schemaOf(connection)
-    if (olderSchema === 'refuse') requireCurrent(found)
-    else requireKnown(found)
+    if (olderSchema === 'refuse') requireCurrent(found, 'files')
+    else requireKnown(found, 'files')
   } finally {
     connection.close()
   }

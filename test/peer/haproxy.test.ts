@@ -1,30 +1,23 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { waitForPort } from '../../bench/wait-for-port.ts'
+import { startHaproxy, type Haproxy } from '../support/haproxy.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /**
  * HAProxy stands before every port, by both versions of the PROXY protocol, and once as a proxy of HTTP; clients come from addresses of
  * their own.
  */
-const program = '/var/cache/sterna-peers/haproxy/usr/sbin/haproxy'
 const proxyHost = '127.0.3.20'
 /** Where it calls us from. */
 const proxySource = '127.0.3.21'
 const versions = { v1: 'send-proxy', v2: 'send-proxy-v2', 'v2 with more': 'send-proxy-v2 proxy-v2-options crc32c,unique-id' }
-const directory = temporaryDirectory()
 const ports = new Map<string, number>()
 let relay: TestRelay
-let haproxy: ChildProcess | undefined
-let output = ''
+let haproxy: Haproxy | undefined
 let clients = 0
 const newClient = (): string => `127.0.4.${++clients}`
 
@@ -37,21 +30,13 @@ beforeAll(async () => {
     submission_max_connections_per_address: '1',
     return_path_messages_per_minute: '1',
   })
-  const configuration = join(directory.path, 'haproxy.cfg')
-  writeFileSync(configuration, await settingsOf(relay.relay.addresses))
-  if (!existsSync(program)) throw new Error(`${program} is missing: .ci/run unpacks it there`)
-  haproxy = spawn(program, ['-db', '-f', configuration])
-  for (const stream of [haproxy.stdout, haproxy.stderr]) stream?.on('data', (bytes: Buffer) => (output += bytes.toString()))
-  await Promise.all([...ports.values()].map((port) => waitForPort(proxyHost, port))).catch((error: unknown) => {
-    throw new Error(`HAProxy does not listen: ${output}`, { cause: error })
-  })
+  const configuration = await settingsOf(relay.relay.addresses)
+  haproxy = await startHaproxy(configuration, { host: proxyHost, ports: ports.values() })
 })
 
 afterAll(async () => {
-  const ended = new Promise((resolve) => haproxy?.once('exit', resolve))
-  if (haproxy?.kill('SIGKILL')) await ended
+  await haproxy?.stop()
   await relay.stop()
-  directory.remove()
 })
 
 /** A listener for each of our ports and each version, and one that speaks HTTP itself. Each asks now and then whether we are there. */
@@ -138,5 +123,5 @@ test.each(Object.keys(versions))('the metrics are told through it: %s', async (v
 })
 
 test('its health checks never failed', () => {
-  expect(output).not.toMatch(/is DOWN/)
+  expect(haproxy?.output()).not.toMatch(/is DOWN/)
 })

@@ -12,10 +12,11 @@ import { openPostgres } from '../../src/platform/store/postgresql/postgres-datab
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { startFakeDns, type FakeZone } from './fake-dns.ts'
+import { reusedDashboard } from './reused-dashboard.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 import { lendPostgres } from './postgres-databases.ts'
 import { testDatabase } from './test-database.ts'
-import { testDirectory } from './temporary-directory.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
 import { isOnPostgres } from './tests-on-postgres.ts'
 
 export interface TestNode {
@@ -41,6 +42,8 @@ interface TwoMachines {
   b?: number
   /** Settings of the second alone. */
   ofB?: Record<string, string>
+  /** Has something done when they are no longer needed; default: with the test. */
+  onFinished?: (end: () => unknown) => void
 }
 
 /** Moves the time of nodes, and waits for their beats: one would pass for dead where the database takes its time. */
@@ -58,16 +61,20 @@ export async function startTwoNodes(
   zone: FakeZone = {},
   machines: TwoMachines = {},
 ): Promise<TwoNodes> {
-  const url = isOnPostgres ? await urlForTest() : null
+  const { onFinished = onTestFinished } = machines
+  const isServed = given['store_url'] !== undefined
+  const lent = isOnPostgres && !isServed ? await lendPostgres() : null
+  if (lent) onFinished(lent.giveBack)
+  const url = lent?.url ?? null
   const settings = { ...(url !== null && { store_url: url }), ...given }
-  const ofBoth = url === null ? { ...(await testDatabase()), close: async () => {}, tellOfInserts() {} } : null
+  const ofBoth = url === null && !isServed ? { ...(await testDatabase()), close: async () => {}, tellOfInserts() {} } : null
   const dns = await startFakeDns(zone)
-  onTestFinished(() => dns.close())
+  onFinished(() => dns.close())
   const start = async (directory: string, own: Record<string, string>, clock: SettableClock): Promise<TestNode> => {
     const openShared: typeof openStore = async ({ onFatal }) => {
       const db = ofBoth ?? (await openPostgres({ url: url ?? '', ...(onFatal && { onFatal }) }))
       const changes = await ChangeLog.open({ db, clock })
-      onTestFinished(() => changes.stop())
+      onFinished(() => changes.stop())
       const limitShares = new LeasedShares({ db, clock })
       const join = async (joining: Joining): Promise<Nodes> => {
         const nodes = await LeasedNodes.join({ db, clock, heard: (table) => db.tellOfInserts(table) }, joining)
@@ -99,10 +106,11 @@ export async function startTwoNodes(
       log: silentLog,
       onFatal,
       version: 'test',
-      open: given['store_url'] === undefined ? openShared : openStore,
+      loadDashboard: reusedDashboard,
+      open: isServed ? openStore : openShared,
       ...cheapSecrets(),
     })
-    onTestFinished(() => relay.stop())
+    onFinished(() => relay.stop())
     const baseUrl = `http://127.0.0.1:${relay.addresses.http[0]?.port}`
     return {
       relay,
@@ -124,18 +132,17 @@ export async function startTwoNodes(
       },
     }
   }
-  const first = testDirectory()
+  const newDirectory = (): string => {
+    const { path, remove } = temporaryDirectory()
+    onFinished(remove)
+    return path
+  }
+  const first = newDirectory()
   const a = await start(first, {}, settableClock(machines.a))
   const startAnother: TwoNodes['startAnother'] = (own, clock) => {
-    const directory = testDirectory()
+    const directory = newDirectory()
     copyFileSync(join(first, 'secret.key'), join(directory, 'secret.key'))
     return start(directory, own, clock)
   }
   return { a, b: await startAnother(machines.ofB ?? {}, settableClock(machines.b)), startAnother }
-}
-
-async function urlForTest(): Promise<string> {
-  const { url, giveBack } = await lendPostgres()
-  onTestFinished(giveBack)
-  return url
 }

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { mailQuota, suppressionPolicy } from '../../src/senders/account/account-policy.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
+import { startReceiver, status } from '../support/webhook-receiver.ts'
 import { passTime, startTwoNodes, type TestNode } from '../support/two-nodes.ts'
 
 const second = 1_000
@@ -180,4 +181,30 @@ test('a session that begins at one node is known at the other, and once it is en
   expect([await statusAt(b, first.token), await statusAt(b, second.token)]).toEqual([401, 200])
   await onceSeen(b.relay.services.people.sessions.endAll(user.id), { here: b, there: a })
   for (const token of [second.token, third.token]) expect([await statusAt(a, token), await statusAt(b, token)]).toEqual([401, 401])
+})
+
+test('a webhook that is enabled again at either node gets what is sent from then on, within two seconds', async () => {
+  const { a, b, account, key } = await start({ webhooks_allow_http: 'true', webhooks_allow_private_addresses: 'true' })
+  const domain = await a.relay.services.sendingDomains.add(account.id, 'sender.example')
+  await a.relay.services.sendingDomains.verifyManually(domain.id)
+  const receiver = await startReceiver(status(200))
+  const body = { url: receiver.url, events: ['email.sent'] }
+  const made = await a.call('POST', '/api/webhooks', { ...key, body })
+  expect(made).toMatchObject({ status: 201 })
+  const { id } = made.body
+  for (const [here, there] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    const change = (state: string) => here.call('PATCH', `/api/webhooks/${id}`, { ...key, body: { status: state } })
+    expect((await change('disabled')).status).toBe(200)
+    await passTime(second, there, here)
+    await expect.poll(() => there.relay.services.webhooks.findWebhook(id)?.status).toBe('disabled')
+    expect((await change('enabled')).status).toBe(200)
+    expect((await here.call('POST', '/api/send', { ...key, body: email('app@sender.example') })).status).toBe(200)
+    const before = receiver.posts.length
+    await passTime(second, there, here)
+    await passTime(second, there, here)
+    await expect.poll(() => receiver.posts.length).toBe(before + 1)
+  }
 })

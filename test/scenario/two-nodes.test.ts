@@ -184,11 +184,16 @@ test('a session that begins at one node is known at the other, and once it is en
 })
 
 test('a webhook that is enabled again at either node gets what is sent from then on, within two seconds', async () => {
-  const { a, b, account, key } = await start({ webhooks_allow_http: 'true', webhooks_allow_private_addresses: 'true' })
+  const host = '127.0.3.9'
+  const mx = await startFakeMx({ host })
+  onTestFinished(() => mx.close())
+  const settings = { webhooks_allow_http: 'true', webhooks_allow_private_addresses: 'true', delivery_port: String(mx.port) }
+  const zone = { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } }
+  const { a, b, account, key } = await start(settings, zone)
   const domain = await a.relay.services.sendingDomains.add(account.id, 'sender.example')
   await a.relay.services.sendingDomains.verifyManually(domain.id)
   const receiver = await startReceiver(status(200))
-  const body = { url: receiver.url, events: ['email.sent'] }
+  const body = { url: receiver.url, events: ['email.delivered'] }
   const made = await a.call('POST', '/api/webhooks', { ...key, body })
   expect(made).toMatchObject({ status: 201 })
   const { id } = made.body
@@ -201,8 +206,10 @@ test('a webhook that is enabled again at either node gets what is sent from then
     await passTime(second, there, here)
     await expect.poll(() => there.relay.services.webhooks.findWebhook(id)?.status).toBe('disabled')
     expect((await change('enabled')).status).toBe(200)
-    expect((await here.call('POST', '/api/send', { ...key, body: email('app@sender.example') })).status).toBe(200)
     const before = receiver.posts.length
+    const sent = await here.call('POST', '/api/send', { ...key, body: email('app@sender.example') })
+    // All of its events are there before the other node knows that somebody wants them.
+    await expect.poll(async () => (await here.call('GET', `/api/emails/${sent.body.id}`, key)).body.last_event).toBe('delivered')
     await passTime(second, there, here)
     await passTime(second, there, here)
     await expect.poll(() => receiver.posts.length).toBe(before + 1)

@@ -26,7 +26,10 @@ test('without files of its own a relay delivers, and refuses what needs them wit
   expect(await run('backup', 'copy.db')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('use pg_dump') })
   expect(await run('backup', 'copies/')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('use pg_dump') })
   const erasure = await relay.call('POST', '/api/erasures', { email: 'bob@rcpt.example' })
-  expect(erasure).toMatchObject({ status: 409, body: { message: expect.stringContaining('vacuum full') } })
+  expect(erasure).toMatchObject({ status: 202, body: { left: expect.stringContaining('vacuum full') } })
+  expect(await run('erase', 'bob@rcpt.example')).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('vacuum full') })
+  const erased = Object.entries(await relay.recipients(id))
+  expect(erased).toEqual([[expect.stringMatching(/@erased\.invalid$/), expect.objectContaining({ status: 'delivered' })]])
   const { stdout } = await run('doctor')
   expect(stdout).toContain('data_directory')
   expect(stdout).not.toMatch(/^\w+ +database:/m)
@@ -34,7 +37,7 @@ test('without files of its own a relay delivers, and refuses what needs them wit
     /^sterna_(?:store_(?:database|wal)|disk)_|^sterna_scrape_part_up\{part="disk"/m,
   )
   await relay.restart()
-  expect((await relay.recipients(id))['bob@rcpt.example']?.status).toBe('delivered')
+  expect(Object.entries(await relay.recipients(id))).toEqual(erased)
 })
 
 test.each([

@@ -39,19 +39,15 @@ export const aboutFiles: { file: string; tests?: string[]; why: string }[] = [
   { file: 'test/scenario/upgrade.long.test.ts', why: 'files of earlier schemas, and their backups' },
   { file: 'test/scenario/own-parts.long.test.ts', why: 'uses all parts of a server, its backup among them' },
   { file: 'test/server/built.long.test.ts', why: 'uses all parts of a server, its backup among them' },
-  { file: 'test/scenario/key-rotation.long.test.ts', why: 'erases an address, and restores a backup' },
-  { file: 'test/scenario/erasure.long.test.ts', why: 'erasing overwrites bytes of the file, and is refused on a server' },
+  { file: 'test/scenario/key-rotation.long.test.ts', why: 'restores a backup' },
   {
-    file: 'test/scenario/said-unknown.long.test.ts',
-    tests: ['whoever removes the suppression begins anew, and erasing forgets the first'],
-    why: 'erases an address',
+    file: 'test/scenario/erasure.long.test.ts',
+    tests: [
+      'what retention has removed can be read nowhere, and the file gets smaller',
+      'a relay that has done everything forgets everybody it has written to',
+    ],
+    why: 'the bytes and the size of a file, and a command that holds it alone',
   },
-  {
-    file: 'test/scenario/commands.long.test.ts',
-    tests: ['an export has all of an account, and nothing of another one or secret'],
-    why: 'exports an erasure',
-  },
-  { file: 'test/scenario/permission-matrix.long.test.ts', tests: ['and none of it was changed'], why: 'reads an erasure' },
 ]
 
 const root = join(import.meta.dirname, '../..')

@@ -28,6 +28,12 @@ export const erasure = resource<Erasure>('Erasure')({
   ],
   created_at: time(),
   finished_at: timeOrNull(),
+  left: z
+    .string()
+    .nullable()
+    .describe(
+      'What is left once it is done, and what to do about that: bytes, where the database is on a server. Null if all is overwritten.',
+    ),
 })
 
 const whatItDoes = `Erases a recipient from the data of the account. Cancels mail that waits for the address. Removes the content of emails to it; if
@@ -44,7 +50,6 @@ export const erasureOperations = (services: Needs<'erasures'>): Operation[] => [
     description: whatItDoes,
     body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
     answer: ['The erasure is running.', erasure.schema, 202],
-    refuses: ['invalid_state'],
     handle: async ({ caller, body: { email, everywhere = false } }) => {
       if (everywhere) requirePermission(caller, 'operator')
       const { accountId, sandbox } = caller

@@ -37,8 +37,8 @@ const countsOf = ({ counts }: Erasure): string[][] => [
   ...erasedThings.filter((thing) => thing !== 'contents_waiting').map((thing) => [thing.replaceAll('_', ' '), String(counts[thing])]),
 ]
 
-function remarkOn({ counts }: Erasure): string {
+function remarkOn({ counts, left }: Erasure): string {
   const waiting = counts.contents_waiting
-  const remark = 'Backups made before still contain it.\n'
+  const remark = `${left ?? 'Backups made before still contain it.'}\n`
   return waiting === 0 ? remark : `The content of ${waiting} emails is removed once nobody else waits for them. ${remark}`
 }

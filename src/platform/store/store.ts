@@ -88,10 +88,12 @@ const refusals = {
     'The database is on a server, and backup.continuous copies only files: set it to false, and archive the WAL of the server.',
   compact: 'The database is on a server, and is rewritten there: use "vacuum full".',
   restore: 'The database is on a server, and is restored there: stop all nodes, use pg_restore, then start them.',
-  erasure:
-    'The database is on a server, where Sterna cannot overwrite what is deleted. Remove what is kept of the address, run "vacuum full", ' +
-    'and let the archived WAL and the backups expire.',
 } as const
+
+/** What is left of deleted rows where there are no files to overwrite, and what to do about it. */
+export const leftOnServer =
+  'The rows are gone. But the database is on a server, where Sterna cannot overwrite what is deleted: to be rid of the bytes too, run ' +
+  '"vacuum full", and let the archived WAL, the replicas and the backups of the server do without it or expire.'
 
 /** @throws SternaError `invalid_state`, with what to do instead, if the database is on a server */
 export function requireFiles<T>(files: T | null, forWhat: keyof typeof refusals): T {

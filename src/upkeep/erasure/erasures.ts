@@ -9,7 +9,7 @@ import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { retryMs } from '../../platform/store/work-loop.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { tableWindows } from '../../platform/store/table-windows.ts'
-import { requireFiles } from '../../platform/store/store.ts'
+import { leftOnServer } from '../../platform/store/store.ts'
 import type { Upkeep } from '../../platform/store/upkeep.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { addressForms } from './address-forms.ts'
@@ -34,6 +34,8 @@ export interface Erasure extends ErasureScope {
   createdAt: number
   /** Null while it is under way. */
   finishedAt: number | null
+  /** What is left of it when it is done, and what to do about that; null if all is overwritten. */
+  left: string | null
 }
 
 interface ErasureRow extends Row {
@@ -67,11 +69,10 @@ export class Erasures {
 
   /**
    * Starts erasing an address. On disk when the promise resolves; `finished` waits for the rest.
-   * @throws SternaError `rate_limit_exceeded` if many erasures of the account are under way, `invalid_state` if the database is on a server
+   * @throws SternaError `rate_limit_exceeded` if many erasures of the account are under way
    */
   async begin(address: Address, { accountId, sandboxOnly }: ErasureScope): Promise<Erasure> {
-    const { db, clock, secrets, upkeep } = this.#services
-    requireFiles(upkeep, 'erasure')
+    const { db, clock, secrets } = this.#services
     const now = clock.now()
     const id = newId('era', now)
     const sealed = secrets.seal(Buffer.from(address.address), contextOf(id))
@@ -95,7 +96,7 @@ export class Erasures {
       )
     }
     this.#start(id)
-    return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null }
+    return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null, left: this.#left }
   }
 
   /** Waits until an erasure is done or has failed for now, here or at another process. A failed one resumes within a minute. */
@@ -125,7 +126,7 @@ export class Erasures {
       `select ${columns} from erasure where id = :id and (account_id = :accountId or :accountId = '')`,
       { id, accountId: accountId ?? '' },
     )
-    return row && erasureOf(row)
+    return row && this.#erasureOf(row)
   }
 
   /** A page, newest first, with one extra row, for `pageClause`. `accountId`: see `find`. */
@@ -135,7 +136,7 @@ export class Erasures {
       `select ${columns} from erasure where (account_id = :accountId or :accountId = '') and ${condition} ${order}`,
       { accountId: accountId ?? '', ...params },
     )
-    return rows.map(erasureOf)
+    return rows.map((row) => this.#erasureOf(row))
   }
 
   /** Deletes the records of erasures that finished before `cutoff` (epoch, ms). */
@@ -192,7 +193,7 @@ export class Erasures {
     const { id } = row
     const address = parseAddress(Buffer.from(secrets.open(sealed, contextOf(id))).toString())
     if (!address.ok) throw new Error(address.fault)
-    const { counts, ...scope } = erasureOf(row)
+    const { counts, ...scope } = this.#erasureOf(row)
     const erasure = new AddressErasure({
       db,
       clock,
@@ -209,10 +210,26 @@ export class Erasures {
       if (this.#isStopped) return
       if (round.isInHand) await pause(retryMs)
     }
-    await requireFiles(upkeep, 'erasure').overwriteAll()
+    await upkeep?.overwriteAll()
     const finishing = 'update erasure set address = null, finished_at = :now, owner = null where id = :id and owner = :owner'
     await db.write([{ sql: finishing, params: { id, owner, now: clock.now() }, expect: 1 }])
     log.info({ erasureId: id, accountId: row.account_id, ...counts }, 'an address was erased')
+  }
+
+  get #left(): string | null {
+    return this.#services.upkeep === null ? leftOnServer : null
+  }
+
+  #erasureOf(row: ErasureRow): Erasure {
+    return {
+      id: row.id,
+      accountId: row.account_id,
+      sandboxOnly: row.sandbox === 1,
+      counts: { ...noCounts(), ...(JSON.parse(row.counts) as Partial<ErasedCounts>) },
+      createdAt: row.created_at,
+      finishedAt: row.finished_at,
+      left: this.#left,
+    }
   }
 
   async #removeWaitingContents(): Promise<void> {
@@ -236,12 +253,3 @@ export class Erasures {
 
 /** Binds the encrypted address to its erasure. */
 const contextOf = (id: string): string => `erasure ${id}`
-
-const erasureOf = (row: ErasureRow): Erasure => ({
-  id: row.id,
-  accountId: row.account_id,
-  sandboxOnly: row.sandbox === 1,
-  counts: { ...noCounts(), ...(JSON.parse(row.counts) as Partial<ErasedCounts>) },
-  createdAt: row.created_at,
-  finishedAt: row.finished_at,
-})

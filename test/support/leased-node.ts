@@ -21,6 +21,8 @@ export interface TestNode {
 }
 
 interface LeasedNodeOptions {
+  /** Default: true. */
+  serves?: boolean
   newestKey?: string
   isWatching?: boolean
   /** Those that differ from the usual ones. */
@@ -50,6 +52,7 @@ export async function leasedNode(db: Pick<Database, 'write'>, options: LeasedNod
         version: '1',
         machine: 'here',
         settings: { ...settings, ...options.settings },
+        serves: options.serves ?? true,
         newestKey: options.newestKey ?? 'first',
         log: silentLog,
         onBuried: (error) => (node.buried = error),

@@ -33,6 +33,7 @@ export const joining: Joining = {
   version: 'test',
   machine: 'here',
   settings: { mode: 'live', hostname: 'mail.example.com', baseUrl: 'https://mail.example.com', returnPathDomain: 'mail.example.com' },
+  serves: true,
   newestKey: 'first',
   log: silentLog,
   onBuried(error) {

@@ -1,9 +1,11 @@
 import { SternaError } from '../../platform/errors.ts'
 import { ConflictError, refusedAs } from '../../platform/store/database.ts'
+import { RetriedWrites } from '../../platform/store/retried-writes.ts'
 import type { CommandServices } from './command-services.ts'
 
 /**
- * Does what two at a time would do to each other: at most one node or command applies a file. It knows all changes of the others then.
+ * Does what two at a time would do to each other: at most one node or command applies a file. It knows all changes of the others then. If its end
+ * cannot be written, that is tried until it can, or until this process has gone.
  * @throws SternaError `invalid_state` if another is at it
  */
 export async function oneAtATime<T>(
@@ -22,9 +24,8 @@ export async function oneAtATime<T>(
     await changes.caughtUp()
     return await work()
   } finally {
-    await db
-      .write([{ sql: `update duty set holder = null where name = 'apply' and holder = :owner`, params: { owner } }])
-      .catch((error: unknown) => log.error({ error }, 'the end of "sterna apply" could not be written'))
+    const release = [{ sql: `update duty set holder = null where name = 'apply' and holder = :owner`, params: { owner } }]
+    await db.write(release).catch(() => void new RetriedWrites({ db, log }).write(release))
   }
 }
 

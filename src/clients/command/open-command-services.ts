@@ -40,7 +40,8 @@ export async function openCommandServices(
   const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging, isCommand: true, olderSchema })
   try {
     const name = newId('node', core.clock.now())
-    const nodes = version === undefined ? aloneAs(name) : await core.join({ ...joiningFrom(core), version, log, onBuried: onFatal })
+    const nodes =
+      version === undefined ? aloneAs(name) : await core.join({ ...joiningFrom(core), serves: false, version, log, onBuried: onFatal })
     await core.changes.caughtUp()
     const tidings = new Tidings(core)
     const webhooks = new WebhookList(

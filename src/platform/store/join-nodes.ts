@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { unlessConflict, type Database, type Row, type Statement } from './database.ts'
-import { everyBeat, insertNode, sharedColumns, type SharedColumns } from './node-rows.ts'
+import { everyBeat, insertNode, isUnlike, sharedColumns, type SharedColumns } from './node-rows.ts'
 import type { Joining } from './nodes.ts'
 import { Silence, type Beat } from './silence.ts'
 
@@ -18,17 +18,17 @@ const waitMs = 500
 /**
  * Adds the row of a node, which must have the settings of those that live. Whether they do takes a moment to see; what the dead have in their
  * rows does not count.
- * @returns when the write of the row began, ms of the steady clock, and the names of all nodes
+ * @returns when the write of the row began, ms of the steady clock, and what `everyBeat` finds
  * @throws SternaError `configuration` if a living node has other settings; nothing was changed
  */
-export async function joinNodes({ db, clock }: JoinServices, name: string, joining: Joining): Promise<{ beganAt: number; live: string[] }> {
+export async function joinNodes({ db, clock }: JoinServices, name: string, joining: Joining): Promise<{ beganAt: number; nodes: Row[] }> {
   const silence = new Silence()
   const firstBeats = new Map<string, number>()
   for (;;) {
     const beganAt = clock.steady()
     const row = { name, now: clock.now(), ...joining }
     const joined = await unlessConflict(db.write([oneAtATime, insertNode(row), everyBeat], { as: name }))
-    if (joined !== false) return { beganAt, live: (joined[2]?.rows ?? []).map((each) => String(each['name'])) }
+    if (joined !== false) return { beganAt, nodes: joined[2]?.rows ?? [] }
     const [found] = await db.write([unlikeNodes(sharedColumns(joining.settings))])
     const unlike = (found?.rows ?? []) as UnlikeNode[]
     const living = unlike.find((each) => (firstBeats.get(each.name) ?? each.beat) !== each.beat)
@@ -44,9 +44,7 @@ export async function joinNodes({ db, clock }: JoinServices, name: string, joini
 const oneAtATime: Statement = { sql: 'update change_order set last = last', expect: 1 }
 
 const unlikeNodes = (params: SharedColumns): Statement => ({
-  sql: `select name, beat, machine, mode, hostname, base_url, return_path_domain from node
-    where beat >= 0 and (mode <> :mode or hostname <> :hostname or base_url <> :base_url or return_path_domain <> :return_path_domain)
-    order by name`,
+  sql: `select name, beat, machine, mode, hostname, base_url, return_path_domain from node where ${isUnlike} order by name`,
   params: { ...params },
 })
 

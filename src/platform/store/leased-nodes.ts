@@ -1,11 +1,11 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 import { idSequence } from '../id.ts'
-import { ConflictError, unlessConflict, type Database, type Statement } from './database.ts'
+import { ConflictError, unlessConflict, type Database, type Row, type Statement } from './database.ts'
 import { joinNodes } from './join-nodes.ts'
 import { LeaseDeadline } from './lease-deadline.ts'
 import { freeDuties, LeasedDuty } from './leased-duty.ts'
 import { LimitParts } from './limit-parts.ts'
-import { everyBeat } from './node-rows.ts'
+import { everyBeat, servingOf } from './node-rows.ts'
 import { BuriedError, type BeginDuty, type EndDuty, type Joining, type LeftInHand, type Nodes } from './nodes.ts'
 import { Silence, silentMs, type Beat } from './silence.ts'
 
@@ -45,7 +45,9 @@ export class LeasedNodes implements Nodes {
   readonly #duties = new Map<string, LeasedDuty>()
   /** The newest event that was told of. */
   #newest = 0
+  /** Of all, those that serve. */
   #live: readonly string[]
+  #present: readonly string[] = []
   #isWatching = false
   #hasLeft = false
   #isLate = false
@@ -63,8 +65,8 @@ export class LeasedNodes implements Nodes {
   static async join(services: LeasedServices, joining: Joining): Promise<LeasedNodes> {
     const { clock } = services
     const nodes = new LeasedNodes(nodeId('node', clock.now()), services, joining)
-    const { beganAt, live } = await joinNodes(services, nodes.self, joining)
-    nodes.#setLive(live)
+    const { beganAt, nodes: found } = await joinNodes(services, nodes.self, joining)
+    nodes.#setPresent(found)
     nodes.#extend(beganAt)
     nodes.#beatLater(beganAt)
     return nodes
@@ -134,7 +136,7 @@ export class LeasedNodes implements Nodes {
       if (this.#isLate) log.info({}, 'this node can write to the database again')
       this.#isLate = false
       this.#hear(Number(newest?.rows[0]?.['seq'] ?? 0))
-      await this.#look((beats?.rows ?? []) as unknown as Beat[], beganAt)
+      await this.#look(beats?.rows ?? [], beganAt)
       this.#takeDuties((holders?.rows ?? []) as unknown as Holder[])
     } catch (error) {
       if (error instanceof ConflictError) {
@@ -157,19 +159,20 @@ export class LeasedNodes implements Nodes {
     for (const [name, duty] of this.#duties) duty.look(holders.find((row) => row.name === name)?.holder)
   }
 
-  #setLive(live: readonly string[]): void {
-    this.#live = live
-    this.parts.set(live.length)
+  #setPresent(nodes: readonly Row[]): void {
+    this.#present = nodes.map(({ name }) => String(name))
+    this.#live = servingOf(nodes, this.self)
+    this.parts.set(this.#live.length)
   }
 
-  async #look(beats: Beat[], beganAt: number): Promise<void> {
-    const others = beats.filter(({ name }) => name !== this.self)
+  async #look(nodes: readonly Row[], beganAt: number): Promise<void> {
+    const others = (nodes as unknown as Beat[]).filter(({ name }) => name !== this.self)
     const dead = this.#silence.look(others, { beganAt, endedAt: this.#services.clock.steady() })
     const buried = new Set<string>()
     if (this.#isWatching) for (const each of dead) if (await this.#bury(each)) buried.add(each.name)
-    const live = beats.map(({ name }) => name).filter((name) => !buried.has(name))
-    const hasGone = this.#live.some((name) => !live.includes(name)) || buried.size > 0
-    this.#setLive(live)
+    const before = this.#present
+    this.#setPresent(nodes.filter(({ name }) => !buried.has(String(name))))
+    const hasGone = before.some((name) => !this.#present.includes(name)) || buried.size > 0
     if (hasGone) for (const { onFreed } of this.#left) onFreed?.()
   }
 
@@ -189,5 +192,6 @@ export class LeasedNodes implements Nodes {
   }
 }
 
-/** Whether there are any; some may have died. */
-export const hasNodes = async (db: Pick<Database, 'read'>): Promise<boolean> => (await db.read('select name from node limit 1')).length > 0
+/** Whether any serve; some may have died. */
+export const hasNodes = async (db: Pick<Database, 'read'>): Promise<boolean> =>
+  (await db.read('select name from node where serves = 1 limit 1')).length > 0

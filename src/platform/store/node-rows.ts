@@ -27,9 +27,13 @@ export interface ListedNode extends NodeReport {
   heardAt: number
 }
 
-export const everyBeat: Statement = { sql: 'select name, beat from node order by name' }
+export const everyBeat: Statement = { sql: 'select name, beat, serves from node order by name' }
 
-type Fresh = Pick<Joining, 'version' | 'machine' | 'settings' | 'newestKey'> & { name: string; now: number }
+/** Those of what `everyBeat` finds that share what is divided: who serves, and whoever asks. */
+export const servingOf = (rows: readonly Row[], self: string): string[] =>
+  rows.filter(({ name, serves }) => Number(serves) === 1 || name === self).map(({ name }) => String(name))
+
+type Fresh = Pick<Joining, 'version' | 'machine' | 'settings' | 'serves' | 'newestKey'> & { name: string; now: number }
 
 /** The columns of the settings that all nodes must have alike. */
 export type SharedColumns = Record<'mode' | 'hostname' | 'base_url' | 'return_path_domain', string>
@@ -41,13 +45,15 @@ export const sharedColumns = ({ mode, hostname, baseUrl, returnPathDomain }: Sha
   return_path_domain: returnPathDomain,
 })
 
-/** Adds the row of a node, unless one that counts has other settings. One whose beat is negative is known to be dead. */
-export const insertNode = ({ name, now, version, machine, settings, newestKey }: Fresh): Statement => ({
-  sql: `insert into node (name, started_at, heard_at, version, machine, newest_key, mode, hostname, base_url, return_path_domain)
-    select :name, :now, :now, :version, :machine, :newestKey, :mode, :hostname, :base_url, :return_path_domain
-     where not exists (select 1 from node where beat >= 0 and (mode <> :mode or hostname <> :hostname or base_url <> :base_url
-                                                               or return_path_domain <> :return_path_domain))`,
-  params: { name, now, version, machine, newestKey, ...sharedColumns(settings) },
+/** Of a node that counts and has other settings. One whose beat is negative is known to be dead. */
+export const isUnlike = `beat >= 0 and (mode <> :mode or hostname <> :hostname or base_url <> :base_url or return_path_domain <> :return_path_domain)`
+
+/** Adds the row of a node, unless one that counts has other settings. */
+export const insertNode = ({ name, now, version, machine, settings, serves, newestKey }: Fresh): Statement => ({
+  sql: `insert into node (name, started_at, heard_at, version, machine, serves, newest_key, mode, hostname, base_url, return_path_domain)
+    select :name, :now, :now, :version, :machine, :serves, :newestKey, :mode, :hostname, :base_url, :return_path_domain
+     where not exists (select 1 from node where ${isUnlike})`,
+  params: { name, now, version, machine, serves: Number(serves), newestKey, ...sharedColumns(settings) },
   expect: 1,
 })
 
@@ -63,7 +69,7 @@ interface ListServices {
 export async function listNodes({ db, clock }: ListServices): Promise<ListedNode[]> {
   const rows = await db.read<Row & Record<'name' | 'machine' | 'version' | 'addresses' | 'faults', string>>(
     `select name, machine, version, started_at, heard_at, addresses, faults from node
-      where beat >= 0 and heard_at >= :since order by started_at, name`,
+      where beat >= 0 and serves = 1 and heard_at >= :since order by started_at, name`,
     { since: clock.now() - goneAfterMs },
   )
   return rows.map(({ name, machine, version, started_at: startedAt, heard_at: heardAt, addresses, faults }) => ({

@@ -11,7 +11,7 @@ export interface Nodes {
   readonly deadline: LeaseDeadline
   /** What this node may do of that which all may do only so much of at a time. */
   readonly parts: LimitParts
-  /** The names of those that are not known to have ended, this one among them. */
+  /** The names of those that serve and are not known to have ended, this one among them. */
   live(): readonly string[]
   /** Registers what a node may leave in hand. */
   freeBuried(left: LeftInHand): void
@@ -55,6 +55,8 @@ export interface Joining {
   /** The name of its machine. */
   machine: string
   settings: SharedSettings
+  /** False for a command, which does not share what the others divide. */
+  serves: boolean
   /** Names the newest key that the node can open secrets with. */
   newestKey: string
   log: Log

@@ -12,7 +12,7 @@ import type { Joining, Nodes } from './nodes.ts'
  */
 export async function onlyNode(
   { db, clock }: { db: Pick<Database, 'write'>; clock: Clock },
-  joining: Pick<Joining, 'version' | 'machine' | 'settings' | 'newestKey'>,
+  joining: Pick<Joining, 'version' | 'machine' | 'settings' | 'serves' | 'newestKey'>,
 ): Promise<Nodes> {
   const now = clock.now()
   const name = newId('node', now)

@@ -16,7 +16,7 @@ export interface Store {
   files: StoreFiles | null
   /** Makes this process a node, which may have work in hand. A command that changes something is one without duties. */
   join(joining: Joining): Promise<Nodes>
-  /** Whether there are nodes, as far as anybody knows. Where one process at a time holds the database, nobody else can be one. */
+  /** Whether there are nodes that serve, as far as anybody knows. Where one process at a time holds the database, nobody else can be one. */
   hasNodes(): Promise<boolean>
 }
 

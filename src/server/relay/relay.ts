@@ -52,7 +52,7 @@ export async function startRelay(config: Config, outside: RelayEnvironment): Pro
     if (!continuous) core.metrics.copyBehind.set(Number.NaN)
     else await start(new ContinuousCopy({ ...core, files: requireFiles(core.files, 'continuousCopy') }), stops)
     const { version, log, onFatal } = outside
-    const nodes = await core.join({ ...joiningFrom(core), version, log, onBuried: onFatal })
+    const nodes = await core.join({ ...joiningFrom(core), serves: true, version, log, onBuried: onFatal })
     stops.push(() => nodes.leave())
     // Another key may be in use since the key file was read. From now on this node must have it first.
     await core.changes.caughtUp()

@@ -139,7 +139,7 @@ export const storedTables: Record<string, StoredTable> = {
   node: {
     about: 'processes that deliver mail and post to webhooks',
     kept: 'until they end',
-    none: 'name started_at heard_at beat version machine mode hostname base_url return_path_domain addresses faults changes_seen group_no newest_key',
+    none: 'name started_at heard_at beat version machine mode hostname base_url return_path_domain addresses faults changes_seen group_no serves newest_key',
   },
   change_log: { about: 'what nodes tell each other to read anew, by its id', kept: 'until all have read it', none: 'seq kind id' },
   change_order: { about: 'how many changes nodes have told each other', kept: 'for ever', none: 'last' },

@@ -43,6 +43,19 @@ test('three nodes that start at once all know each other, and live', async () =>
   for (const { nodes: each, buried } of nodes) expect([each.live(), buried]).toEqual([names, null])
 })
 
+test('a command is a node that others do not share limits with, as long as it runs and when it has ended', async () => {
+  const lone = await leasedNode(db)
+  const command = await leasedNode(db, { serves: false, isWatching: false })
+  await pass(2, lone, command)
+  expect([lone.nodes.live(), command.nodes.live()]).toEqual([[lone.nodes.self], [command.nodes.self, lone.nodes.self].toSorted()])
+  expect(lone.nodes.parts.of(20)).toBe(20)
+  expect(await rows()).toHaveLength(2)
+  // What it has in hand is taken over as from any other.
+  const freed = await inHand(command, lone)
+  await pass(7, lone)
+  expect([await rows(), await owners(), freed()]).toEqual([[lone.nodes.self], [null], 1])
+})
+
 test('a node that is stopped is buried with what it had in hand, and ends when it goes on', async () => {
   const [a, b, c] = (await joined(3)) as [TestNode, TestNode, TestNode]
   const freed = await inHand(a, b)

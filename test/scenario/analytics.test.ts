@@ -1,19 +1,26 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { recordEvent } from '../../src/mail/event/event-log.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
+import { testCertificate } from '../support/test-certificates.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 
 test('what a provider takes and refuses counts for it, and a late verdict changes counts only', async () => {
   const host = '127.0.2.9'
-  const mx = await startFakeMx({ host, on: { rcpt: (address) => (address.startsWith('gone') ? '550 5.1.1 No such user' : undefined) } })
-  onTestFinished(() => mx.close())
+  const tls = await testCertificate(['aspmx.l.google.com'])
+  const mx = await startFakeMx({
+    host,
+    tls,
+    on: { rcpt: (address) => (address.startsWith('gone') ? '550 5.1.1 No such user' : undefined) },
+  })
+  const plain = await startFakeMx({ host: '127.0.2.10', port: mx.port })
+  onTestFinished(async () => void (await Promise.all([mx.close(), plain.close()])))
   const relay = await startTestRelay(
     { delivery_port: String(mx.port) },
     {
       'big.example': { mx: [[10, 'aspmx.l.google.com']] },
       'small.example': { mx: [[10, 'mx.small.example']] },
       'aspmx.l.google.com': { a: [host] },
-      'mx.small.example': { a: [host] },
+      'mx.small.example': { a: [plain.host] },
     },
   )
   onTestFinished(() => relay.stop())
@@ -30,6 +37,10 @@ test('what a provider takes and refuses counts for it, and a late verdict change
   expect((await read('?dimensions=provider&metrics=sent,delivered,bounced')).data).toEqual([
     { provider: 'google', sent: 2, delivered: 1, bounced: 1 },
     { provider: 'other', sent: 1, delivered: 1, bounced: 0 },
+  ])
+  expect((await read('?dimensions=provider&metrics=delivered_encrypted,delivered_unencrypted,encryption_rate')).data).toEqual([
+    { provider: 'google', delivered_encrypted: 1, delivered_unencrypted: 0, encryption_rate: 1 },
+    { provider: 'other', delivered_encrypted: 0, delivered_unencrypted: 1, encryption_rate: 0 },
   ])
   expect((await read('/latency')).data).toMatchObject([
     { provider: 'google', delivered: 1 },

@@ -21,10 +21,18 @@ test('a host that drops large hellos is offered small ones from then on, after a
   const { mx, proxy } = await hostBehindMiddlebox()
   const relay = await startTestRelay({ delivery_port: String(proxy.port) }, zone)
   onTestFinished(() => relay.stop())
-  await relay.send('bob@rcpt.example')
+  const id = await relay.send('bob@rcpt.example')
   await mx.waitForMessages(1)
   const { db } = relay.relay.services
   await expect.poll(() => db.read('select id from classical_host')).toEqual([{ id: `${host} ${proxy.port}` }])
+  const attempts = async () => (await relay.call('GET', `/api/emails/${id}/attempts`)).body.data
+  await expect.poll(attempts).toMatchObject([
+    {
+      outcome: 'delivered',
+      tls: { version: 'TLSv1.3', group: 'X25519', classical_only: true, resumed: false },
+      tls_policy: 'opportunistic',
+    },
+  ])
   await relay.restart()
   await relay.send('bob@rcpt.example')
   await mx.waitForMessages(2)

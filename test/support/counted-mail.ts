@@ -196,8 +196,11 @@ const insertMessage = ({ id, accountId: of, domainId, templateId, tags, sandbox,
   params: { id, of, domainId, templateId, sandbox: sandbox ? 1 : 0, tags: JSON.stringify(tags), createdAt, scheduledAt },
 })
 
+/** Whether mail to it went over TLS; null: not recorded. */
+export const encryptedOf = (provider: string | null): number | null => (provider === null ? null : provider === 'other' ? 0 : 1)
+
 const insertRecipient = (message: CountedMessage, provider: string | null, place: number): Statement => ({
-  sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at, provider)
-        values (:id, :messageId, :of, 'a@b.example', 'b.example', 'to', 'delivered', 0, :provider)`,
-  params: { id: recipientId(message, place), messageId: message.id, of: message.accountId, provider },
+  sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at, provider, encrypted)
+        values (:id, :messageId, :of, 'a@b.example', 'b.example', 'to', 'delivered', 0, :provider, :encrypted)`,
+  params: { id: recipientId(message, place), messageId: message.id, of: message.accountId, provider, encrypted: encryptedOf(provider) },
 })

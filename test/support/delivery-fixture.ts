@@ -13,6 +13,7 @@ import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
+import { readTlsText } from '../../src/mail-out/delivery/transport-facts.ts'
 import type { Resolver } from '../../src/platform/resolver.ts'
 import { startFakeMx, type FakeMx, type FakeMxOptions } from './fake-mx.ts'
 import { fakeResolver } from './fake-resolver.ts'
@@ -68,6 +69,9 @@ export async function testMx(options: FakeMxOptions = {}): Promise<FakeMx> {
   return mx
 }
 
+/** With what it says of its TLS. */
+export type ReadAttempt = Omit<Attempt, 'tls'> & ReturnType<typeof readTlsText>
+
 export interface TestDelivery {
   services: DeliverServices
   /** What was noted of the name servers. */
@@ -77,7 +81,7 @@ export interface TestDelivery {
   /** Every result, in order. */
   deliver(job?: DeliveryJob): Promise<(Attempt | Postponed)[]>
   /** Of a job with one recipient. */
-  attempt(job?: DeliveryJob): Promise<Attempt>
+  attempt(job?: DeliveryJob): Promise<ReadAttempt>
 }
 
 /** What is wished for; the only name server alone answers as `resolver` does, unless others are given. */
@@ -133,6 +137,7 @@ export function testDelivery(
       ehloName: 'relay.test',
       timeouts: { ...standardTimeouts, ...timeouts },
       secureContextFor: trustContexts(extraAuthorities),
+      noteTls: () => {},
       classicalHosts: new ClassicalHosts((host) => classicalHosts.push(host)),
       sessions: new TlsSessions(now),
       loginGate: new LoginGate(() => {}),
@@ -155,7 +160,8 @@ export function testDelivery(
     async attempt(job) {
       const [result] = await run(job)
       if (!result || 'postponed' in result) throw new Error('postponed')
-      return result
+      const { tls, policy, plainBecause } = readTlsText(result.tls)
+      return { ...result, tls, policy, plainBecause }
     },
   }
 }

@@ -133,7 +133,8 @@ const attemptFor = (recipientId: string, outcome: Outcome): Attempt => ({
   durationMs: 5,
   mxHost: 'mx.example',
   address: '192.0.2.1',
-  tls: { version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', verified: true },
+  tls: '{"version":"TLSv1.3","cipher":"TLS_AES_256_GCM_SHA384","verified":true,"group":"X25519MLKEM768"}',
+  transport: 'verified',
   selectors: ['s1', 's2'],
   transcript: '[[0,"s","220 mx.example"],[1,"c","EHLO mail.example.com"]]',
 })

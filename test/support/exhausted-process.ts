@@ -32,6 +32,7 @@ const services = {
     ehloName: 'relay.test',
     timeouts: standardTimeouts,
     secureContextFor: trustContexts([]),
+    noteTls: () => {},
     classicalHosts: new ClassicalHosts(() => {}),
     sessions: new TlsSessions(Date.now),
     loginGate: new LoginGate(() => {}),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { TlsUsed } from '../../mail-out/delivery/attempt.ts'
+import { tlsPolicies } from '../../mail-out/delivery/tls-policy.ts'
+import { readTlsText } from '../../mail-out/delivery/transport-facts.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
@@ -201,10 +202,26 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   address: z.string().nullable().describe('The IP address of the host.'),
   tls: [
     z
-      .object({ version: z.string(), cipher: z.string(), verified: z.boolean().describe('Whether the certificate is valid for the host.') })
+      .object({
+        version: z.string(),
+        cipher: z.string(),
+        group: z
+          .string()
+          .nullable()
+          .describe('Of the key exchange, such as X25519MLKEM768; null if it had none of its own, or was not recorded.'),
+        verified: z.boolean().describe('Whether the certificate is valid for the host.'),
+        problem: z.string().nullable().describe('Why the certificate is not valid for the host; null if it is, or was not recorded.'),
+        resumed: z.boolean().describe('Whether it goes on with the TLS session of an earlier connection.'),
+        classical_only: z.boolean().describe('Whether the host was offered no post-quantum group, because it drops large hellos.'),
+      })
       .nullable()
       .describe('Null without TLS.'),
-    ({ tls }) => (tls === null ? null : (JSON.parse(tls) as TlsUsed)),
+    ({ tls }) => readTlsText(tls).tls,
+  ],
+  tls_policy: [z.enum(tlsPolicies).describe('What was required of the connection.'), ({ tls }) => readTlsText(tls).policy],
+  plain_because: [
+    z.string().nullable().describe('How TLS failed, if the host offers it and the mail was sent in plain text all the same.'),
+    ({ tls }) => readTlsText(tls).plainBecause,
   ],
   dkim_selectors: [z.array(z.string()), ({ selectors }) => (selectors === null || selectors === '' ? [] : selectors.split(','))],
   reply: z.string().nullable(),

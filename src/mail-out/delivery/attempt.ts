@@ -2,6 +2,8 @@ import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
 import type { AddedField } from '../../mail/message/added-field.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { TrackingPlan } from '../../readers/tracking/tracked-message.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+import type { Transport } from './transport-facts.ts'
 
 /** The result of one attempt. A deferral without a reply is a failure of the network, of the DNS, or of our own. */
 export type Outcome = { type: 'delivered'; reply: Reply } | Deferred | Bounced
@@ -35,14 +37,6 @@ export interface Bounced {
  */
 export type TranscriptLine = [ms: number, side: 'c' | 's', line: string]
 
-export interface TlsUsed {
-  /** `TLSv1.3` */
-  version: string
-  cipher: string
-  /** True if the certificate is valid for the MX host. */
-  verified: boolean
-}
-
 /** One recipient's attempt, as it is stored. */
 export interface Attempt {
   recipientId: string
@@ -51,7 +45,10 @@ export interface Attempt {
   mxHost: string | null
   /** IP address connected to. */
   address: string | null
-  tls: TlsUsed | null
+  /** See `textOfTls`. */
+  tls: string | null
+  /** How the mail travelled; null if no host was asked to take it. */
+  transport: Transport | null
   /** DKIM selectors of the message's signatures. */
   selectors: string[]
   /** JSON of `TranscriptLine[]`: one text crosses threads more cheaply than its lines. */
@@ -122,8 +119,7 @@ export interface DeliveryJob {
   bodyType: '7bit' | '8bitmime'
   /** True if a header field or an address needs RFC 6531. */
   smtputf8: boolean
-  /** `enforced`: only with TLS to a host with a valid certificate. */
-  tls: 'opportunistic' | 'enforced'
+  tls: TlsPolicy
   /** When the job was created, epoch ms, by the queue's clock. */
   at: number
   signingKeys: SigningKey[]
@@ -149,6 +145,7 @@ export const unconnectedAttempt = (recipientId: string, outcome: Outcome): Attem
   mxHost: null,
   address: null,
   tls: null,
+  transport: null,
   selectors: [],
   transcript: '[]',
 })

@@ -9,7 +9,7 @@ import { ownerOf } from './mx-provider.ts'
 import { openConnection, type ConnectionServices } from './open-connection.ts'
 import { deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
-import type { TlsTroubles, Try } from './tls-trouble.ts'
+import { textOfTry, type TlsTroubles, type Try } from './tls-trouble.ts'
 import { Transcript, type AttemptContext } from './transcript.ts'
 
 export interface DeliverServices extends FindRouteServices, LeavingServices {
@@ -43,7 +43,8 @@ interface Draft extends AttemptContext {
   recipientId: string
   beganAt: number
   connection: MxConnection | null
-  host: RouteHost | null
+  /** How the last host was tried. */
+  last: Try | null
   selectors: string[]
 }
 
@@ -188,13 +189,14 @@ function backoffOfAll(hosts: RouteHost[], { health }: DeliverServices): HostBack
 
 /** One host's verdict, over the leased connection, or a new one if the host has closed that. */
 async function attemptHost(
-  { host, policy, because }: Try,
+  each: Try,
   recipient: DeliveryRecipient,
   { job, services, message, failed, use }: Transferring,
   { lease, draft }: { lease: Lease; draft: Draft },
 ): Promise<HostOutcome | 'out of sockets' | 'no room' | 'not ours'> {
+  const { host, policy, because } = each
   let connection = lease.connection
-  draft.host = host
+  draft.last = each
   if (because !== null) draft.transcript.note(`in plain text: ${because}`)
   try {
     const written = (): void => {
@@ -217,7 +219,7 @@ async function attemptHost(
       failed.set(host, opened.outcome)
       if (opened.unreachable) services.pool.noteUnreachable(host)
       // It fails in plain text too, so TLS was not the cause.
-      if (policy === 'none') services.tlsTroubles.forget(host)
+      if (policy === 'plain') services.tlsTroubles.forget(host)
       noteFailure(opened, host, startedAt, services)
       return opened
     }
@@ -256,7 +258,7 @@ function noteTransfer(
   }
   const { loginGate } = services.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
-  else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
+  else if (draft.last?.host.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
   if (transfer.sent) {
     use.begun++
     draft.selectors = job.signingKeys.map(({ selector }) => selector)
@@ -271,19 +273,20 @@ const draftFor = (recipientId: string, { at }: DeliveryJob, { connection }: Deli
   endsAt: performance.now() + connection.timeouts.attempt,
   transcript: new Transcript(),
   connection: null,
-  host: null,
+  last: null,
   selectors: [],
 })
 
 function attemptOf(draft: Draft, outcome: Outcome): Attempt {
-  const tls = draft.connection?.tls
+  const { last, connection } = draft
   return {
     recipientId: draft.recipientId,
     outcome,
     durationMs: Math.round(performance.now() - draft.beganAt),
-    mxHost: draft.host?.name ?? null,
-    address: draft.host?.address ?? null,
-    tls: tls ? { version: tls.version, cipher: tls.cipher, verified: tls.verified } : null,
+    mxHost: last?.host.name ?? null,
+    address: last?.host.address ?? null,
+    tls: connection?.tlsText ?? (last && textOfTry(last)),
+    transport: connection?.transport ?? null,
     selectors: draft.selectors,
     transcript: JSON.stringify(draft.transcript.lines),
   }

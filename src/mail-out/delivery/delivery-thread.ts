@@ -18,7 +18,8 @@ import { HostHealth } from './host-health.ts'
 import { Outbox } from './outbox.ts'
 import { hostKey } from './route.ts'
 import { LoginGate } from './smarthost-login.ts'
-import { trustContexts } from './tls-policy.ts'
+import type { ConnectionTls } from './transport-facts.ts'
+import { postQuantumGroup, trustContexts } from './tls-policy.ts'
 import { TlsSessions } from './tls-sessions.ts'
 import { TlsTroubles } from './tls-trouble.ts'
 
@@ -130,6 +131,7 @@ function deliverServices(): DeliverServices {
       timeouts: { ...standardTimeouts, ...settings.timeouts },
       secureContextFor: trustContexts(settings.extraAuthorities ?? []),
       classicalHosts: new ClassicalHosts((host) => outbox.add({ type: 'classical host', host })),
+      noteTls,
       sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
       lease: new LeaseDeadline(settings.leaseCells),
@@ -139,6 +141,12 @@ function deliverServices(): DeliverServices {
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),
   }
+}
+
+function noteTls({ version, group, isResumed, verified }: ConnectionTls): void {
+  const { [version === 'TLSv1.2' ? 'tls1_2' : 'tls1_3']: byExchange } = metrics.tlsHandshakes
+  const bySession = byExchange[group === postQuantumGroup ? 'post_quantum' : 'classical']
+  bySession[isResumed ? 'resumed' : 'new'][verified ? 'valid' : 'not_valid'].add()
 }
 
 function connectionPool(health: HostHealth): ConnectionPool {

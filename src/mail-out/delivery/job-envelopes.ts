@@ -1,4 +1,5 @@
 import { systemAccountId } from '../../senders/account/system-account.ts'
+import type { DomainTls } from '../../senders/sending-domain/domain-object.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import type { DeliveryJob, DeliveryRecipient } from './attempt.ts'
 import type { Delivery } from './delivery-threads.ts'
@@ -7,7 +8,8 @@ import type { TrackingLinks } from '../../readers/tracking/tracking-links.ts'
 import type { TrackingOptions } from '../../mail/message/tracking-options.ts'
 
 /** How a message leaves: its reverse-path, added fields, signatures, and required TLS. */
-export type JobEnvelope = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields' | 'knownName' | 'tracking'> & {
+export type JobEnvelope = Pick<DeliveryJob, 'signingKeys' | 'fields' | 'knownName' | 'tracking'> & {
+  tls: DomainTls
   envelopeOf(recipient: Pick<DeliveryRecipient, 'id' | 'forwardPath'>): RecipientEnvelope
 }
 

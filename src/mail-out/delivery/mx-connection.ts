@@ -1,4 +1,4 @@
-import type { DeliveryRecipient, Outcome, TlsUsed } from './attempt.ts'
+import type { DeliveryRecipient, Outcome } from './attempt.ts'
 import { encodeData } from './data-encoding.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { wireAddress, type WireAddress } from './envelope-address.ts'
@@ -7,15 +7,10 @@ import type { RouteHost } from './route.ts'
 import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import { formatReply, type Reply } from '../../platform/smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
+import type { TlsMode } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
-
-export interface ConnectionTls extends TlsUsed {
-  /** Why the certificate is not valid for the host; empty if it is. */
-  problem: string
-  /** True of a session that an earlier connection has begun. */
-  isResumed: boolean
-}
+import { textOfTls, transportOf, type ConnectionTls, type Transport } from './transport-facts.ts'
 
 /** What follows the 354 reply. */
 export interface Body {
@@ -62,6 +57,7 @@ interface Envelope {
 interface Fields {
   dialogue: SmtpDialogue
   extensions: Map<string, string>
+  policy: TlsMode
   tls: ConnectionTls | null
   host: RouteHost
   timeouts: DeliveryTimeouts
@@ -73,7 +69,10 @@ const xtext = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]{1,100}$/
 /** An open SMTP session with one MX host, for one transaction after another (RFC 5321 3.3). */
 export class MxConnection {
   readonly host: RouteHost
-  readonly tls: ConnectionTls | null
+  readonly transport: Transport
+  /** What every attempt over it says of its TLS, once for all. */
+  readonly tlsText: string | null
+  readonly #isEncrypted: boolean
   /** Transactions begun. */
   transactions = 0
   /** Called once the message data has left this process, or never will. */
@@ -85,13 +84,15 @@ export class MxConnection {
   /** True if a transaction was begun and neither finished nor reset. */
   #isMidTransaction = false
 
-  constructor({ dialogue, extensions, tls, host, timeouts, lease }: Fields) {
+  constructor({ dialogue, extensions, policy, tls, host, timeouts, lease }: Fields) {
     this.#dialogue = dialogue
     this.#extensions = extensions
     this.#timeouts = timeouts
     this.#lease = lease
     this.host = host
-    this.tls = tls
+    this.transport = transportOf(tls)
+    this.tlsText = policy === 'plain' ? null : textOfTls(policy, tls)
+    this.#isEncrypted = tls !== null
   }
 
   get isUsable(): boolean {
@@ -242,7 +243,7 @@ export class MxConnection {
     if ('broken' in heard) {
       if (heard.instead !== undefined) return unclear(`${this.host.name} (${this.host.address})`, heard.instead)
       // A host that has taken a message over TLS can do TLS; one that is slow to answer after all of it may just be filtering.
-      const isAboutTls = this.tls && this.transactions === 1 && !(phase === 'dot' && heard.category === 'timeout')
+      const isAboutTls = this.#isEncrypted && this.transactions === 1 && !(phase === 'dot' && heard.category === 'timeout')
       // Once data was sent, nobody knows whether the host has the message, so another host must not get it now.
       return {
         ...deferral(heard.category, this.#where(heard.broken), phase !== 'dot'),

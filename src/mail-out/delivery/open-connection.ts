@@ -2,19 +2,22 @@ import { connect } from 'node:net'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import type { ClassicalHosts } from './classical-hosts.ts'
-import { MxConnection, type ConnectionTls } from './mx-connection.ts'
+import { MxConnection } from './mx-connection.ts'
 import { deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { handshake, hasLostLargeHello, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
-import { tlsObjection, type TlsPolicy } from './tls-policy.ts'
+import { tlsObjection, type TlsMode } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
+import type { ConnectionTls } from './transport-facts.ts'
 
 export interface ConnectionServices extends HandshakeServices {
   ehloName: string
   classicalHosts: ClassicalHosts
+  /** Called with what each completed handshake has shown. */
+  noteTls: (tls: ConnectionTls) => void
   /** How we log in to the smarthost. */
   loginGate: LoginGate
   /** When what we have in hand may be another node's. */
@@ -46,7 +49,7 @@ interface Session {
  */
 export async function openConnection(
   host: RouteHost,
-  policy: TlsPolicy,
+  policy: TlsMode,
   services: ConnectionServices,
   context: AttemptContext,
 ): Promise<Opened | OutOfSockets> {
@@ -97,7 +100,7 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   if (tls) return inTls(dialogue, opening, await tls)
   const extensions = await hello(dialogue, opening)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
-  if (policy !== 'none' && extensions.has('STARTTLS')) {
+  if (policy !== 'plain' && extensions.has('STARTTLS')) {
     const secured = await startTls(dialogue, opening)
     if (secured !== null) return secured
   }
@@ -188,9 +191,11 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
 
 /** What follows a handshake. */
 async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTls): Promise<Opened> {
-  const { host, policy, transcript } = opening
+  const { host, policy, services, transcript } = opening
+  services.noteTls(tls)
+  const group = tls.group === null ? '' : ` ${tls.group}`
   const resumed = tls.isResumed ? ', session resumed' : ''
-  transcript.note(`${tls.version} ${tls.cipher}${resumed}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
+  transcript.note(`${tls.version} ${tls.cipher}${group}${resumed}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
   const objection = tlsObjection(policy, tls)
   if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
   // RFC 3207 4.2: forget what the host offered in plain text.
@@ -200,9 +205,9 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTl
 }
 
 /** The connection, ready for mail. */
-async function loggedIn(dialogue: SmtpDialogue, { host, services }: Opening, { tls, extensions }: Session): Promise<Opened> {
+async function loggedIn(dialogue: SmtpDialogue, { host, policy, services }: Opening, { tls, extensions }: Session): Promise<Opened> {
   const { timeouts, loginGate, lease } = services
-  const connection = new MxConnection({ dialogue, extensions, tls, host, timeouts, lease })
+  const connection = new MxConnection({ dialogue, extensions, policy, tls, host, timeouts, lease })
   const credentials = host.smarthost?.login
   if (!credentials) return connection
   const offered = extensions.get('AUTH')?.split(' ') ?? []

@@ -8,7 +8,7 @@ export interface Smarthost {
   host: string
   port: number
   /** Default: opportunistic, by STARTTLS. */
-  tls?: { isImplicit: boolean; policy: Extract<TlsPolicy, 'opportunistic' | 'encrypted' | 'enforced'> }
+  tls?: { isImplicit: boolean; policy: TlsPolicy }
   /** Default: none. */
   login?: Credentials
 }
@@ -17,7 +17,7 @@ export interface Smarthost {
 export function smarthostOf({ smarthost, smarthostTls, smarthostVerify, ...login }: Config['delivery']): Smarthost | null {
   if (!smarthost) return null
   const { smarthostUser: user, smarthostPassword } = login
-  const policy = smarthostTls === 'opportunistic' ? smarthostTls : smarthostVerify ? 'enforced' : 'encrypted'
+  const policy = smarthostTls === 'opportunistic' ? smarthostTls : smarthostVerify ? 'verify' : 'require'
   const tls = { isImplicit: smarthostTls === 'implicit', policy } as const
   return {
     ...smarthost,

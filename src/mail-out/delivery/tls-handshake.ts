@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
-import type { ConnectionTls } from './mx-connection.ts'
+import type { ConnectionTls } from './transport-facts.ts'
 import type { RouteHost } from './route.ts'
-import { connectionFault, handshakeOptions, isTlsFault, type HelloGroups, type TlsPolicy, type TlsTrouble } from './tls-policy.ts'
+import { connectionFault, handshakeOptions, isTlsFault, type HelloGroups, type TlsMode, type TlsTrouble } from './tls-policy.ts'
 import type { KeptSession, TlsSessions } from './tls-sessions.ts'
 
 export interface HandshakeServices {
@@ -15,7 +15,7 @@ export interface HandshakeServices {
 /** What a handshake begins with, and how far it has come. */
 export interface HandshakeOpening {
   host: RouteHost
-  policy: TlsPolicy
+  policy: TlsMode
   services: HandshakeServices
   /** performance.now() at which the time of the attempt is over. */
   endsAt: number
@@ -54,7 +54,7 @@ export function secure(opening: HandshakeOpening, over: Socket): Secured {
   // At once: with TLS from the first byte, the host's sessions may come in the same packet as its banner.
   socket.once('secureConnect', () => {
     handshake.isDone = true
-    const judged = services.sessions.judge(socket, host, { policy, offered })
+    const judged = services.sessions.judge(socket, host, { policy, offered, groups })
     opening.isResuming = judged.isResumed
     resolve(judged)
   })

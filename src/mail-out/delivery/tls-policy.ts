@@ -1,16 +1,25 @@
 import { createSecureContext, rootCertificates, type ConnectionOptions, type SecureContext } from 'node:tls'
 import { isIP } from 'node:net'
-import type { DeliveryJob } from './attempt.ts'
 
 /**
- * What a destination requires of a connection (RFC 7435). `opportunistic`: encrypted if the host offers it, whatever its certificate;
- * otherwise plain text. `encrypted`: encrypted, whatever the certificate, or not at all. `enforced`: encrypted to a host with a certificate
- * valid for its MX name, or not at all. `none`: plain text, because TLS has failed and there is nothing left to protect.
+ * What is required of connections (RFC 7435), the least first. `opportunistic`: encrypted if the host offers it, whatever its certificate;
+ * otherwise plain text. `require`: encrypted, whatever the certificate, or not at all. `verify`: encrypted to a host with a certificate
+ * valid for its MX name, or not at all.
  */
-export type TlsPolicy = DeliveryJob['tls'] | 'encrypted' | 'none'
+export const tlsPolicies = ['opportunistic', 'require', 'verify'] as const
+export type TlsPolicy = (typeof tlsPolicies)[number]
+
+/** The one that requires more. */
+export const stricter = (one: TlsPolicy, other: TlsPolicy): TlsPolicy =>
+  tlsPolicies.indexOf(one) >= tlsPolicies.indexOf(other) ? one : other
+
+/** How a host is tried: under a policy, or in plain text, because TLS has failed and no policy requires it. */
+export type TlsMode = TlsPolicy | 'plain'
 
 /** `impossible`: it will fail again, as after an alert or without a common version. `broken off`: reset, time-out, or silence. */
 export type TlsTrouble = 'impossible' | 'broken off'
+
+export const postQuantumGroup = 'X25519MLKEM768'
 
 /** Which groups a hello names: all that we know, or those that fit into one packet with their shares. */
 export type HelloGroups = 'all' | 'classical'
@@ -19,7 +28,7 @@ export type HelloGroups = 'all' | 'classical'
  * All names X25519MLKEM768 first, but sends no share for it (`?`): 381 bytes, where with a share it is 1,601 in two packets. A host that
  * knows the group asks for the share. OpenSSL before 3.5 knows neither the group nor such lists.
  */
-const groupLists: Record<HelloGroups, string> = { all: '?X25519MLKEM768:DEFAULT', classical: 'X25519:P-256:X448:P-384:P-521' }
+const groupLists: Record<HelloGroups, string> = { all: `?${postQuantumGroup}:DEFAULT`, classical: 'X25519:P-256:X448:P-384:P-521' }
 const knowsGroupLists = !/^(1\.|3\.[0-4]\.)/.test(process.versions.openssl)
 
 /** What handshakes begin with: trusts the public authorities and these. Parses them once per thread for each list of groups. */
@@ -46,10 +55,10 @@ export const handshakeOptions = (mxHost: string, secureContext: SecureContext): 
 })
 
 /** Why a connection in this state must carry no mail; null if it may. */
-export function tlsObjection(policy: TlsPolicy, tls: { verified: boolean; problem: string } | null): string | null {
-  if (policy !== 'enforced' && policy !== 'encrypted') return null
+export function tlsObjection(policy: TlsMode, tls: { verified: boolean; problem: string } | null): string | null {
+  if (policy !== 'verify' && policy !== 'require') return null
   if (!tls) return 'TLS is required, but the host does not offer STARTTLS'
-  return tls.verified || policy === 'encrypted' ? null : `TLS is required, but the certificate is not valid for the host: ${tls.problem}`
+  return tls.verified || policy === 'require' ? null : `TLS is required, but the certificate is not valid for the host: ${tls.problem}`
 }
 
 /** True of a fault of TLS itself, which will recur: an alert from the peer, no common version, or no TLS at all. */

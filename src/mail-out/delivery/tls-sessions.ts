@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { TLSSocket } from 'node:tls'
-import type { ConnectionTls } from './mx-connection.ts'
+import type { ConnectionTls } from './transport-facts.ts'
 import type { RouteHost } from './route.ts'
-import { tlsObjection, type TlsPolicy } from './tls-policy.ts'
+import { tlsObjection, tlsPolicies, type HelloGroups, type TlsMode } from './tls-policy.ts'
 
 /** What a full handshake with a host has shown. */
 interface Verdict extends Pick<ConnectionTls, 'verified' | 'problem'> {
@@ -17,6 +17,13 @@ export interface KeptSession {
   verdict: Verdict
 }
 
+/** How a handshake was made. */
+interface Shaken {
+  policy: TlsMode
+  offered: KeptSession | null
+  groups: HelloGroups
+}
+
 /** How long one look at a certificate counts, ms. */
 const maxAgeMs = 60 * 60_000
 /** Of a session: the host's certificate and its ticket. */
@@ -24,8 +31,6 @@ const maxSessionBytes = 16 * 1024
 const maxBytes = 8 * 1024 * 1024
 /** Of the tickets on one connection: a host may send any number. */
 const maxTickets = 2
-
-const policies: readonly TlsPolicy[] = ['opportunistic', 'encrypted', 'enforced']
 
 /**
  * The TLS sessions that hosts let us resume (RFC 8446 2.2, RFC 5077), without another signature. A resumed session shows
@@ -42,7 +47,7 @@ export class TlsSessions {
   }
 
   /** What to resume with this host; null: nothing. */
-  find(host: RouteHost, policy: TlsPolicy): KeptSession | null {
+  find(host: RouteHost, policy: TlsMode): KeptSession | null {
     const kept = this.#kept.get(keyOf(host, policy))
     const left = (kept?.verdict.until ?? 0) - this.#now()
     // More is left than there was if the clock has been set back.
@@ -50,11 +55,19 @@ export class TlsSessions {
   }
 
   /** What a completed handshake says about the host. If it meets the policy, the sessions of this connection are kept. */
-  judge(socket: TLSSocket, host: RouteHost, { policy, offered }: { policy: TlsPolicy; offered: KeptSession | null }): ConnectionTls {
+  judge(socket: TLSSocket, host: RouteHost, { policy, offered, groups }: Shaken): ConnectionTls {
     const isResumed = offered !== null && socket.isSessionReused()
     const verdict = isResumed ? offered.verdict : this.#verdictOn(socket)
     const { verified, problem } = verdict
-    const tls = { version: socket.getProtocol() ?? 'unknown', cipher: socket.getCipher().name, verified, problem, isResumed }
+    const tls = {
+      version: socket.getProtocol() ?? 'unknown',
+      cipher: socket.getCipher().name,
+      group: groupOf(socket),
+      verified,
+      problem,
+      isResumed,
+      isClassical: groups === 'classical',
+    }
     if (tlsObjection(policy, tls)) this.forget(host)
     else this.#follow(socket, keyOf(host, policy), { version: tls.version, verdict })
     return tls
@@ -62,7 +75,7 @@ export class TlsSessions {
 
   /** The next handshake with the host is a full one. */
   forget(host: RouteHost): void {
-    for (const policy of policies) this.#kept.delete(keyOf(host, policy))
+    for (const policy of tlsPolicies) this.#kept.delete(keyOf(host, policy))
   }
 
   /** TLS 1.3 sends sessions after the handshake; TLS 1.2 has one at its end. */
@@ -87,4 +100,10 @@ export class TlsSessions {
   }
 }
 
-const keyOf = ({ name, address, port }: RouteHost, policy: TlsPolicy): string => `${policy} ${name} ${address} ${port}`
+/** What was agreed on for the key exchange, such as X25519MLKEM768; null for RSA, and for a session of TLS 1.2 that was resumed. */
+function groupOf(socket: TLSSocket): string | null {
+  const { name = null } = (socket.getEphemeralKeyInfo() ?? {}) as { name?: string }
+  return name
+}
+
+const keyOf = ({ name, address, port }: RouteHost, policy: TlsMode): string => `${policy} ${name} ${address} ${port}`

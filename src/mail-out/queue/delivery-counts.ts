@@ -22,12 +22,13 @@ export class DeliveryCounts {
 
   /** An attempt whose outcome is written. The simulator's attempts do not count in any delay. `endedAt`: epoch, ms. */
   attempted({ firstDueAt }: QueuedMessage, { attempts }: QueuedRecipient, attempt: Attempt, endedAt: number): void {
-    const { outcome, mxHost, durationMs } = attempt
+    const { outcome, mxHost, transport, durationMs } = attempt
     const metrics = this.#metrics
     const provider = mxHost === null ? 'other' : this.#providerOf(mxHost)
     metrics.attempts[outcome.type][provider].add()
     if (outcome.type !== 'delivered') metrics.failures[outcome.type][outcome.category].add()
     if (provider === 'simulator') return
+    if (outcome.type === 'delivered' && transport !== null) metrics.transported[transport].add()
     // The clock may have been set back in the meantime.
     if (attempts === 0) metrics.firstAttemptDelay.observe(Math.max(0, endedAt - durationMs - firstDueAt) / 1000)
     if (mxHost !== null) metrics.attemptDuration.observe(durationMs / 1000)

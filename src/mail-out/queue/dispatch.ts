@@ -170,7 +170,7 @@ export class Dispatch {
       size: content.size,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
-      tls: envelope.tls,
+      tls: envelope.tls === 'enforced' ? 'verify' : 'opportunistic',
       at: this.#services.clock.now(),
       signingKeys: envelope.signingKeys,
       fields: envelope.fields,

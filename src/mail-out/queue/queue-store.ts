@@ -1,5 +1,6 @@
 import type { Attempt } from '../delivery/attempt.ts'
 import { mxProviderOf } from '../delivery/mx-provider.ts'
+import type { Transport } from '../delivery/transport-facts.ts'
 import { newId } from '../../platform/id.ts'
 import type { RecipientType } from '../../mail/message/envelope.ts'
 import type { ClaimRange } from '../../platform/store/claims.ts'
@@ -212,14 +213,21 @@ export function moveRecipient(
   id: string,
   owner: string,
   move: Move,
-  context: { attempted: boolean; last: LastResponse; nxdomainSince: number | null; mxHost?: string | null; now: number },
+  context: {
+    attempted: boolean
+    last: LastResponse
+    nxdomainSince: number | null
+    mxHost?: string | null
+    transport?: Transport | null
+    now: number
+  },
 ): Statement {
-  const { attempted, last, nxdomainSince, mxHost = null, now } = context
+  const { attempted, last, nxdomainSince, mxHost = null, transport = null, now } = context
   return {
     sql: `update recipient
              set state = :state, due_at = :dueAt, owner = null, attempts = attempts + :attempted,
                  last_response = :text, smtp_code = :code, enhanced_status = :enhancedStatus, absent_since = :nxdomainSince,
-                 provider = coalesce(:provider, provider), sent_at = coalesce(sent_at, :sentAt),
+                 provider = coalesce(:provider, provider), encrypted = coalesce(:encrypted, encrypted), sent_at = coalesce(sent_at, :sentAt),
                  delivered_at = coalesce(delivered_at, :deliveredAt), bounced_at = coalesce(bounced_at, :bouncedAt)
            where id = :id and owner = :owner and state in ('queued', 'deferred')`,
     params: {
@@ -233,6 +241,7 @@ export function moveRecipient(
       enhancedStatus: last.enhancedStatus,
       nxdomainSince,
       provider: mxHost === null ? null : mxProviderOf(mxHost),
+      encrypted: transport === null ? null : transport === 'plain' ? 0 : 1,
       sentAt: sentAtOf(move),
       deliveredAt: move.state === 'delivered' ? now : null,
       bouncedAt: move.events.some(({ type }) => type === 'email.bounced') ? now : null,
@@ -254,7 +263,7 @@ const sentAtOf = ({ events }: Move): number | null => events.find(({ type }) => 
 
 /** @param times epoch, ms */
 export function insertAttempt(attempt: Attempt, messageId: string, times: { beganAt: number; endedAt: number }): Statement {
-  const { outcome, tls } = attempt
+  const { outcome } = attempt
   return {
     sql: `insert into attempt
             (id, recipient_id, message_id, started_at, duration_ms, outcome, mx_host, address, tls, selectors, reply,
@@ -271,7 +280,7 @@ export function insertAttempt(attempt: Attempt, messageId: string, times: { bega
       outcome: outcome.type,
       mxHost: attempt.mxHost,
       address: attempt.address,
-      tls: tls ? JSON.stringify(tls) : null,
+      tls: attempt.tls,
       selectors: attempt.selectors.join(','),
       reply: outcome.type === 'delivered' ? outcome.reply.text : outcome.reason,
       code: outcome.reply?.code ?? null,

@@ -50,7 +50,14 @@ export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient
   const move = moveAfter(attempt.outcome, recipient, { now, beganAt, retryAt: due, viaSmarthost })
   const last = lastResponseOf(attempt)
   const batch = [
-    moveRecipient(recipient.id, owner, move, { attempted: true, last, nxdomainSince, mxHost: attempt.mxHost, now }),
+    moveRecipient(recipient.id, owner, move, {
+      attempted: true,
+      last,
+      nxdomainSince,
+      mxHost: attempt.mxHost,
+      transport: attempt.transport,
+      now,
+    }),
     insertAttempt(attempt, message.id, { beganAt, endedAt: now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policyFor, now),

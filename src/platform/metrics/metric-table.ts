@@ -163,6 +163,21 @@ export const metricTable = {
     delayBounds,
     [['provider', providers]],
   ),
+  transported: counter(
+    'sterna_delivered_by_transport_total',
+    'Recipients whose mail a host took: over TLS with a certificate valid for the host (verified), over other TLS (encrypted), or in plain text.',
+    [['transport', ['plain', 'encrypted', 'verified']]],
+  ),
+  tlsHandshakes: counter(
+    'sterna_delivery_tls_handshakes_total',
+    'Completed TLS handshakes with other mail servers, by what they agreed on.',
+    [
+      ['version', ['tls1_2', 'tls1_3']],
+      ['key_exchange', ['post_quantum', 'classical']],
+      ['session', ['new', 'resumed']],
+      ['certificate', ['valid', 'not_valid']],
+    ],
+  ),
   deliveryConnections: gauge('sterna_delivery_connections', 'Connections to other mail servers that are open or being opened.'),
   deliveryConnectionsLimit: gauge('sterna_delivery_connections_limit', 'The limit on these connections.'),
   lookUps: counter('sterna_dns_lookups_total', 'DNS look-ups by result; cached ones were answered from memory.', [

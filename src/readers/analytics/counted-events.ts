@@ -17,6 +17,8 @@ export interface CountedEvents extends Row {
   /** JSON: `[{name, value}]`. */
   tags: string | null
   provider: string | null
+  /** For a delivery: 1 over TLS, 0 in plain text; null if that is not known. */
+  encrypted: number | null
   /** JSON; for a bounce. */
   bounce: string | null
   /** For a delivery: the index of the latency bucket. */
@@ -35,15 +37,16 @@ const leftAt = 'case when m.scheduled_at > m.created_at then m.scheduled_at else
 
 /** Aggregates in SQL, because moving an event between threads costs more than counting it. */
 const eventsOf = `
-  select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, bounce,
+  select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, encrypted, bounce,
          cast(bucket as bigint) as bucket, recipient_id, count(*) as events
     from (select e.account_id, e.type, e.created_at / ${quarterMs} as quarter, m.domain_id, m.template_id, m.tags, r.provider,
                  case when e.type = 'email.bounced' then e.data end as bounce,
+                 case when e.type = 'email.delivered' then r.encrypted end as encrypted,
                  case when e.type in (${repeated}) then e.recipient_id end as recipient_id,
                  case when e.type = 'email.delivered' then ${latencyBucket(`(e.created_at - ${leftAt})`)} end as bucket
             from event e left join message m on m.id = e.message_id left join recipient r on r.id = e.recipient_id
            where e.seq > :from and e.seq <= :to and e.sandbox = 0 and e.type in (${counted})) found
-   group by account_id, type, quarter, domain_id, template_id, tags, provider, bounce, bucket, recipient_id`
+   group by account_id, type, quarter, domain_id, template_id, tags, provider, encrypted, bounce, bucket, recipient_id`
 
 /** All such events of the recipients in the step, to count unique ones once. */
 const historiesOf = `

@@ -69,7 +69,7 @@ export class StepCounts {
   }
 
   async #countOnce(event: CountedEvents): Promise<void> {
-    const { type, quarter: at, bucket, events: by } = event
+    const { type, quarter: at, encrypted, bucket, events: by } = event
     if (type === 'email.bounced') {
       const { category, cause, metric } = bounceOf(event)
       await this.#add(event, { at, metric, by })
@@ -82,6 +82,7 @@ export class StepCounts {
       return
     }
     await this.#add(event, { at, metric: type === 'email.sent' ? 'sent' : 'delivered', by })
+    if (encrypted !== null) await this.#add(event, { at, metric: encrypted === 1 ? 'delivered_encrypted' : 'delivered_unencrypted', by })
     if (bucket === null) return
     for (const value of [
       ['', ''],

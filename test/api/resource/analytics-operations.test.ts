@@ -64,12 +64,15 @@ test('the counts of the last seven days, under both of its names, with every met
     delivery_delayed: 0,
     unique_opened: 3,
     unique_clicked: 0,
+    delivered_encrypted: 0,
+    delivered_unencrypted: 0,
     delivery_rate: 0.75,
     open_rate: 1,
     click_rate: 0,
     bounce_rate: 0.25,
     complaint_rate: 0,
     unsubscribe_rate: 0,
+    encryption_rate: 0,
   })
   expect((await get('', undefined, 'emails/metrics')).body.totals).toMatchObject({ sent: 4 })
   expect((await get('', await token({ account: 'other' }))).body.totals).toMatchObject({ sent: 0, delivery_rate: 0 })

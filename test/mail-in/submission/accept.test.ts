@@ -70,6 +70,7 @@ async function startQueue(db: Database): Promise<Relay> {
         mxHost: 'mx.example',
         address: '192.0.2.1',
         tls: null,
+        transport: 'plain',
         selectors: ['s1'],
         transcript: '[]',
       })

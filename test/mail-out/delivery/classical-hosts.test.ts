@@ -40,7 +40,7 @@ describe.each<[string, (hello: { bytes: number; number: number }) => boolean]>([
   ['hellos over 1,400 bytes', ({ bytes }) => bytes > 1_400],
   ['the second hello', ({ number }) => number === 2],
 ])('a host that resets %s', (_, resets) => {
-  it.each(['opportunistic', 'enforced'] as const)('gets its mail over TLS in the same attempt: %s', async (tls) => {
+  it.each(['opportunistic', 'verify'] as const)('gets its mail over TLS in the same attempt: %s', async (tls) => {
     const mx = await modernHost()
     const delivery = testDelivery([await helloProxy(mx, resets)], { limits, extraAuthorities: [certificate.cert] })
     const attempt = await delivery.attempt(jobOf({ tls }))
@@ -83,7 +83,7 @@ it('a host with TLS from the first byte that resets the second hello gets its ma
   delivery.services.route.smarthost = {
     host: proxy.host,
     port: proxy.port,
-    tls: { isImplicit: true, policy: 'encrypted' },
+    tls: { isImplicit: true, policy: 'require' },
   }
   expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, tls: { version: 'TLSv1.3' } })
   expect(delivery.classicalHosts).toHaveLength(1)
@@ -92,7 +92,7 @@ it('a host with TLS from the first byte that resets the second hello gets its ma
 it('a host with TLS from the first byte that nothing answers at is unreachable, and no suspect', async () => {
   const mx = await testMx({ tls: certificate, isImplicitTls: true })
   const delivery = testDelivery([mx], { limits })
-  delivery.services.route.smarthost = { host: mx.host, port: mx.port, tls: { isImplicit: true, policy: 'encrypted' } }
+  delivery.services.route.smarthost = { host: mx.host, port: mx.port, tls: { isImplicit: true, policy: 'require' } }
   await mx.close()
   expect(await delivery.attempt()).toMatchObject({
     outcome: { type: 'deferred', reason: expect.stringContaining('ECONNREFUSED') as string },

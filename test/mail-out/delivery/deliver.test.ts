@@ -10,7 +10,7 @@ import type { FakeMx, MxAction, MxHooks, MxSession } from '../../support/fake-mx
 import { smugglingSequences } from '../../support/smuggling-sequences.ts'
 
 /** `deferred other`, `bounced soft policy`, `delivered` */
-const told = ({ outcome }: Attempt): string => {
+const told = ({ outcome }: Pick<Attempt, 'outcome'>): string => {
   if (outcome.type === 'delivered') return 'delivered'
   return outcome.type === 'deferred' ? `deferred ${outcome.category}` : `bounced ${outcome.hard ? 'hard' : 'soft'} ${outcome.category}`
 }

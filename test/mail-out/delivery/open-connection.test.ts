@@ -16,8 +16,8 @@ beforeAll(async () => {
   ])
 })
 
-const reasonOf = ({ outcome }: Attempt): string => (outcome.type === 'delivered' ? '' : outcome.reason)
-const enforced = () => jobOf({ tls: 'enforced' })
+const reasonOf = ({ outcome }: Pick<Attempt, 'outcome'>): string => (outcome.type === 'delivered' ? '' : outcome.reason)
+const enforced = () => jobOf({ tls: 'verify' })
 
 describe('TLS where it is offered', () => {
   it('is used, and whether the certificate is valid is written down', async () => {
@@ -157,7 +157,7 @@ describe('TLS that fails', () => {
     const delivery = testDelivery([mx])
     expect(await delivery.attempt(jobOf({ at: start }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
     for (const at of [start + minute, start + 10 * minute]) {
-      expect(await delivery.attempt(jobOf({ at, tls: 'enforced' }))).toMatchObject({ outcome: { type: 'deferred', category: 'policy' } })
+      expect(await delivery.attempt(jobOf({ at, tls: 'verify' }))).toMatchObject({ outcome: { type: 'deferred', category: 'policy' } })
     }
     expect(mx.messages).toHaveLength(1)
   })

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
 import { exposition } from '../../../src/platform/metrics/exposition.ts'
 import { metricsOf, newSharedCells, type Metrics } from '../../../src/platform/metrics/metrics.ts'
+import { deferral } from '../../../src/mail-out/delivery/outcome.ts'
 import { DeliveryCounts } from '../../../src/mail-out/queue/delivery-counts.ts'
 import type { QueuedMessage, QueuedRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import { parseExposition, valueOf } from '../../support/parse-exposition.ts'
@@ -28,7 +29,7 @@ function counting() {
   const sharedCells = newSharedCells()
   const counts = new DeliveryCounts(metricsOf(sharedCells))
   const note = (mxHost: string | null, { endedAt = 6_000, ...attempt }: Partial<Attempt> & { endedAt?: number } = {}, attempts = 0) => {
-    const made = { outcome: { type: 'delivered' }, mxHost, durationMs: 1_000, ...attempt } as Attempt
+    const made = { outcome: { type: 'delivered' }, mxHost, transport: 'plain', durationMs: 1_000, ...attempt } as Attempt
     counts.attempted({ firstDueAt: 1_000 } as QueuedMessage, { attempts } as QueuedRecipient, made, endedAt)
   }
   return { note, parsed: () => parseExposition(exposition([sharedCells], { version: '1', node: '1' })) }
@@ -41,6 +42,18 @@ test('an attempt counts for whose MX host it was made at', () => {
     .get('sterna_delivery_attempts_total')
     ?.samples.filter(({ labels }) => labels['outcome'] === 'delivered')
   expect(attempts?.map(({ labels, value }) => [labels['provider'], value])).toEqual(Object.keys(hosts).map((provider) => [provider, 1]))
+})
+
+test('mail that a host took counts for how it travelled', () => {
+  const { note, parsed } = counting()
+  for (const transport of ['plain', 'verified', 'verified', 'encrypted', null] as const) note('mx.example', { transport })
+  note('mx.example', { transport: 'verified', outcome: deferral('other', 'later').outcome })
+  const samples = parsed().get('sterna_delivered_by_transport_total')?.samples
+  expect(samples?.map(({ labels, value }) => [labels['transport'], value])).toEqual([
+    ['plain', 1],
+    ['encrypted', 1],
+    ['verified', 2],
+  ])
 })
 
 test('a host is another, whatever it is called, and makes no series of its own', () => {

@@ -14,6 +14,7 @@ import {
   accountId,
   arbitraryTold,
   countedMessages,
+  encryptedOf,
   links,
   logOf,
   startCountedStore,
@@ -51,6 +52,8 @@ function straightCount(log: Logged[]): { event: Logged; metrics: string[] }[] {
       if (isFirst(kind, event)) metrics.push(kind)
     } else if (kind !== 'queued' && kind !== 'rejudged') {
       metrics.push(kind)
+      const encrypted = kind === 'delivered' ? encryptedOf(event.message.providers[event.recipient] ?? null) : null
+      if (encrypted !== null) metrics.push(encrypted === 1 ? 'delivered_encrypted' : 'delivered_unencrypted')
     }
     return { event, metrics }
   })

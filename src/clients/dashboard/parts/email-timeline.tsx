@@ -124,7 +124,9 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
     case 'email.delivered':
     case 'email.relayed':
       return attempt
-        ? `${attempt.tls ? t.email.tls(attempt.tls.version, attempt.tls.verified) : t.email.noTls}, ${t.email.signedBy(attempt.dkim_selectors.length)}`
+        ? [transportOf(attempt), t.email.tlsPolicy[attempt.tls_policy], t.email.signedBy(attempt.dkim_selectors.length)]
+            .filter(Boolean)
+            .join(', ')
         : ''
     case 'email.deferred':
       return [data.reason, data.next_attempt_at && t.email.nextTry(hourMinute(data.next_attempt_at))].filter(Boolean).join(' · ')
@@ -138,6 +140,9 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
       return ''
   }
 }
+
+const transportOf = ({ tls, plain_because: because }: Attempt): string =>
+  tls ? t.email.tls(tls) : because === null ? t.email.noTls : t.email.plainBecause(because)
 
 const Dialogue = ({ attempt, number }: { attempt: Attempt; number: number }) => (
   <Unfold word={t.email.attempt(number, attempt.mx_host)}>

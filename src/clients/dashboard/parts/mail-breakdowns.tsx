@@ -11,9 +11,16 @@ const settledOf = ({ delivered = 0, bounced = 0 }: Row): number => delivered + b
 /** Of what has come to its end: mail that waits belongs to no provider yet. */
 const shareOf = (row: Row, part: number): number | null => (settledOf(row) === 0 ? null : part / settledOf(row))
 
-/** Who takes the mail: delivered, refused, and how fast. `range` is a part of the query. */
+/** How much left us over TLS; null if it was not recorded. */
+function encryptedShareOf({ delivered_encrypted: encrypted = 0, delivered_unencrypted: unencrypted = 0 }: Row): number | null {
+  return encrypted + unencrypted === 0 ? null : encrypted / (encrypted + unencrypted)
+}
+
+/** Who takes the mail: delivered, refused, how much of it over TLS, and how fast. `range` is a part of the query. */
 export function ByProvider({ range, latency, plain = false }: { range: string; latency: Latency | undefined; plain?: boolean }) {
-  const metrics = useApi<Metrics>(`/api/analytics?${range}&dimensions=provider&metrics=delivered,bounced`)
+  const metrics = useApi<Metrics>(
+    `/api/analytics?${range}&dimensions=provider&metrics=delivered,bounced,delivered_encrypted,delivered_unencrypted`,
+  )
   const medianOf = ({ provider }: Row): number | null => latency?.data.find((row) => row.provider === provider)?.p50_ms ?? null
   return (
     <Answer of={metrics}>
@@ -28,6 +35,7 @@ export function ByProvider({ range, latency, plain = false }: { range: string; l
             { metric: 'delivered', head: t.status.delivered, value: ({ delivered = 0 }) => delivered },
             { metric: 'delivery_rate', head: t.analytics.rate, value: (row) => shareOf(row, row.delivered ?? 0), inWords: percent },
             { metric: 'bounce_rate', head: t.status.bounced, value: (row) => shareOf(row, row.bounced ?? 0), inWords: percent },
+            { metric: 'encryption_rate', head: t.overview.byTls, value: encryptedShareOf, inWords: percent },
             { metric: 'p50_ms', head: t.overview.median, value: medianOf, inWords: duration },
           ]}
           rows={data.filter((row) => settledOf(row) > 0).toSorted((one, other) => settledOf(other) - settledOf(one))}

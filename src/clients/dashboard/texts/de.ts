@@ -467,6 +467,7 @@ export const de: Texts = {
     provider: 'Anbieter',
     noProvider: 'Kein Server erreicht',
     median: 'Median',
+    byTls: 'Über TLS',
     why: 'Warum E-Mails nicht ankamen',
     liesWith: 'Verantwortlich',
     allArrived: 'Alles ist angekommen.',
@@ -590,7 +591,14 @@ export const de: Texts = {
     allRecipients: 'Alle Empfänger',
     showRecipient: 'Empfänger zeigen',
     attempt: (n: number, host: string | null) => (host === null ? `Versuch ${n}` : `Versuch ${n} bei ${host}`),
-    tls: (version: string, verified: boolean) => `${version}, Zertifikat ${verified ? 'gültig' : 'nicht geprüft'}`,
+    tls: ({ version, group, verified, resumed, problem }) =>
+      [
+        group === null ? version : `${version} ${group}`,
+        verified ? 'Zertifikat gültig' : `Zertifikat ungültig${problem === null ? '' : ` (${problem})`}`,
+        ...(resumed ? ['Sitzung fortgesetzt'] : []),
+      ].join(', '),
+    tlsPolicy: { opportunistic: '', require: 'TLS verlangt', verify: 'gültiges Zertifikat verlangt' },
+    plainBecause: (problem: string) => `im Klartext, weil TLS dort scheiterte (${problem})`,
     noTls: 'ohne TLS',
     signedBy: (n: number) => (n === 0 ? 'nicht signiert' : `signiert mit ${count(n, 'Schlüssel', 'Schlüsseln')}`),
     facts: 'Angaben',

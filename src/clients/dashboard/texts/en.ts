@@ -495,6 +495,7 @@ export const en = {
     provider: 'Provider',
     noProvider: 'No server was reached',
     median: 'Median',
+    byTls: 'Over TLS',
     why: 'Why mail did not arrive',
     liesWith: 'Responsible',
     allArrived: 'All of it arrived.',
@@ -613,7 +614,14 @@ export const en = {
     allRecipients: 'All recipients',
     showRecipient: 'Show recipient',
     attempt: (n: number, host: string | null) => (host === null ? `Attempt ${n}` : `Attempt ${n} at ${host}`),
-    tls: (version: string, verified: boolean) => `${version}, certificate ${verified ? 'valid' : 'not verified'}`,
+    tls: ({ version, group, verified, resumed, problem }: NonNullable<api.Attempt['tls']>) =>
+      [
+        group === null ? version : `${version} ${group}`,
+        verified ? 'certificate valid' : `certificate not valid${problem === null ? '' : ` (${problem})`}`,
+        ...(resumed ? ['session resumed'] : []),
+      ].join(', '),
+    tlsPolicy: words<api.Attempt['tls_policy']>({ opportunistic: '', require: 'TLS required', verify: 'valid certificate required' }),
+    plainBecause: (problem: string) => `in plain text, because TLS failed there (${problem})`,
     noTls: 'no TLS',
     signedBy: (n: number) => (n === 0 ? 'not signed' : `signed by ${count(n, 'key', 'keys')}`),
     facts: 'Facts',

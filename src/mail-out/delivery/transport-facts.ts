@@ -1,0 +1,80 @@
+import type { TlsPolicy } from './tls-policy.ts'
+
+/** What a handshake has shown. */
+export interface ConnectionTls {
+  /** `TLSv1.3` */
+  version: string
+  cipher: string
+  /** Of the key exchange; null where there was none of its own. */
+  group: string | null
+  /** True if the certificate is valid for the MX host. */
+  verified: boolean
+  /** Why the certificate is not valid for the host; empty if it is. */
+  problem: string
+  /** True of a session that an earlier connection has begun. */
+  isResumed: boolean
+  /** True if only classical groups were offered, because the host drops large hellos. */
+  isClassical: boolean
+}
+
+/** How mail travels to the next host; `verified`: over TLS, with a certificate that is valid for the host. */
+export const transports = ['plain', 'encrypted', 'verified'] as const
+export type Transport = (typeof transports)[number]
+
+export const transportOf = (tls: ConnectionTls | null): Transport => (tls === null ? 'plain' : tls.verified ? 'verified' : 'encrypted')
+
+/** What an attempt says of its TLS. What is usual, TLS that was not offered where none is required included, takes no room. */
+interface StoredFacts {
+  version?: string
+  cipher?: string
+  group?: string
+  verified?: boolean
+  /** Why the certificate is not valid for the host, or why the mail travels in plain text although TLS was offered. */
+  problem?: string
+  resumed?: true
+  classical?: true
+  policy?: TlsPolicy
+}
+
+/** @returns JSON; null: by the policy `opportunistic`, without TLS */
+export function textOfTls(policy: TlsPolicy, tls: ConnectionTls | null): string | null {
+  if (tls === null && policy === 'opportunistic') return null
+  const required = policy === 'opportunistic' ? {} : { policy }
+  if (tls === null) return JSON.stringify(required)
+  const { version, cipher, group, verified, problem, isResumed, isClassical } = tls
+  return JSON.stringify({
+    version,
+    cipher,
+    verified,
+    ...(group !== null && { group }),
+    ...(verified ? {} : { problem }),
+    ...(isResumed && { resumed: true }),
+    ...(isClassical && { classical: true }),
+    ...required,
+  } satisfies StoredFacts)
+}
+
+/** The same for mail that travels in plain text because TLS failed. */
+export const textOfPlain = (problem: string): string => JSON.stringify({ problem } satisfies StoredFacts)
+
+/** Reads what `textOfTls` and `textOfPlain` have written, now or in an earlier version. */
+export function readTlsText(text: string | null) {
+  const { version, cipher, group, verified, problem, resumed, classical, policy } = JSON.parse(text ?? '{}') as StoredFacts
+  return {
+    policy: policy ?? ('opportunistic' as const),
+    tls:
+      version === undefined
+        ? null
+        : {
+            version,
+            cipher: cipher ?? '',
+            group: group ?? null,
+            verified: verified === true,
+            problem: problem ?? null,
+            resumed: resumed === true,
+            classical_only: classical === true,
+          },
+    /** Why the mail travelled in plain text although the host offers TLS. */
+    plainBecause: version === undefined ? (problem ?? null) : null,
+  }
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { tlsPolicies } from '../../../src/mail-out/delivery/tls-policy.ts'
+import { readTlsText, textOfPlain, textOfTls, type ConnectionTls } from '../../../src/mail-out/delivery/transport-facts.ts'
+
+const full: ConnectionTls = {
+  version: 'TLSv1.3',
+  cipher: 'TLS_AES_256_GCM_SHA384',
+  group: 'X25519MLKEM768',
+  verified: true,
+  problem: '',
+  isResumed: false,
+  isClassical: false,
+}
+
+test.each<Partial<ConnectionTls>>([
+  {},
+  { verified: false, problem: 'CERT_HAS_EXPIRED' },
+  { isResumed: true, version: 'TLSv1.2', group: null },
+  { isClassical: true, group: 'X25519' },
+])('what an attempt says of its TLS is read as it was: %j', (part) => {
+  const { isResumed, isClassical, problem, ...tls } = { ...full, ...part }
+  const shown = { ...tls, problem: problem === '' ? null : problem, resumed: isResumed, classical_only: isClassical }
+  for (const policy of tlsPolicies) {
+    expect(readTlsText(textOfTls(policy, { ...full, ...part }))).toEqual({ policy, tls: shown, plainBecause: null })
+    expect(readTlsText(textOfTls(policy, null))).toEqual({ policy, tls: null, plainBecause: null })
+  }
+})
+
+test('plain text takes no room, unless TLS has failed', () => {
+  expect(textOfTls('opportunistic', null)).toBe(null)
+  expect(readTlsText(textOfPlain('an alert'))).toEqual({ policy: 'opportunistic', tls: null, plainBecause: 'an alert' })
+})
+
+test('what earlier versions have written is read too', () => {
+  const tls = { version: 'TLSv1.2', cipher: 'AES', verified: false }
+  expect(readTlsText(JSON.stringify(tls))).toEqual({
+    policy: 'opportunistic',
+    tls: { ...tls, group: null, problem: null, resumed: false, classical_only: false },
+    plainBecause: null,
+  })
+})

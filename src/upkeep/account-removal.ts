@@ -1,7 +1,7 @@
 import type { BaseServices } from '../platform/base-services.ts'
 import type { AccountPolicies } from '../senders/account/account-policies.ts'
 import type { Accounts } from '../senders/account/accounts.ts'
-import { forgetUse } from '../senders/account/mail-quotas.ts'
+import { forgetUse } from '../senders/account/quota-statements.ts'
 import type { ApiKeys } from '../senders/account/api-keys.ts'
 import type { Users } from '../senders/account/users.ts'
 import type { SendingDomains } from '../senders/sending-domain/sending-domains.ts'
@@ -47,6 +47,6 @@ export async function removeAccount(idOrName: string, services: AccountRemovalSe
   await removeSuppressionsOf(id, db)
   await accounts.remove(id, startedAt - maxSubmissionMs)
   await policies.forget(id)
-  await db.write([forgetUse(id)])
+  await db.write(forgetUse(id))
   return id
 }

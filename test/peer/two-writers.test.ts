@@ -8,6 +8,8 @@ import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhoo
 import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
 import { insertTemplate, type Template } from '../../src/mail/template/template-store.ts'
 import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast } from '../../src/senders/account/user-changes.ts'
+import { MailQuotas } from '../../src/senders/account/mail-quotas.ts'
+import type { AccountPolicies } from '../../src/senders/account/account-policies.ts'
 import { mailQuota } from '../../src/senders/account/account-policy.ts'
 import { fingerprintOf, secretsFrom } from '../../src/senders/account/key-file.ts'
 import { KeyRing } from '../../src/senders/account/key-ring.ts'
@@ -32,6 +34,7 @@ import { migrations } from '../../src/platform/store/schema-steps.ts'
 import { leasedNode, pass } from '../support/leased-node.ts'
 import { postgresSchema } from '../../src/platform/store/postgresql/postgres-dialect.ts'
 import { Erasures } from '../../src/upkeep/erasure/erasures.ts'
+import { countMail } from '../support/count-mail.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { insertAccount, insertQueued } from '../support/queued-mail.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -97,7 +100,7 @@ const idsOf = async (db: Database, table: string): Promise<string[]> =>
 describe.each([
   ['PostgreSQL', () => onPostgres(postgres.socket, onTestFinished)],
   ['SQLite', () => onSqlite(onTestFinished)],
-] as const)('on %s', (_, open) => {
+] as const)('on %s', (engine, open) => {
   test.each([
     ['due', claimDue, 0],
     ['expired', claimExpired, 100 * 60 * minute],
@@ -199,6 +202,47 @@ describe.each([
     expect(await a.read('select owner_id, day_recipients from mail_usage order by owner_id')).toEqual(
       ids.map((id) => ({ owner_id: id, day_recipients: 2 })),
     )
+  })
+
+  describe('two nodes that divide a quota', () => {
+    async function divided() {
+      const { a, b, atOnce } = await open()
+      const names = ['node_a', 'node_b']
+      for (const name of names) await a.write([{ sql: 'insert into node (name, started_at) values (:name, 0)', params: { name } }])
+      const [first, second] = [a, b].map((db, place) => {
+        const policies = { of: () => ({ day: 100, month: 'unlimited' }) } as unknown as Pick<AccountPolicies, 'of'>
+        const quotas = new MailQuotas({ db, clock: settableClock(now), log: silentLog, policies })
+        quotas.join({ self: names[place] ?? '', live: () => names })
+        return (recipients: number) => countMail(quotas, db, { accountId: 'acc_1', byDomain: new Map([['dom_1', recipients]]) })
+      })
+      const sends = [first, second] as [(recipients: number) => Promise<void>, (recipients: number) => Promise<void>]
+      for (const send of sends) await send(1)
+      const used = () => a.read('select day_recipients from mail_usage where owner_id = :id', { id: 'acc_1' })
+      return { sends, atOnce, used }
+    }
+
+    test('use their shares without waiting for each other', async () => {
+      const { sends, atOnce } = await divided()
+      const ended: string[] = []
+      const both = await atOnce(
+        () => sends[0](1).then(() => ended.push('first')),
+        () => sends[1](1).then(() => ended.push('second')),
+      )
+      both.map(value)
+      // The first commits once the second has ended, or waits.
+      expect(ended).toEqual(engine === 'PostgreSQL' ? ['second', 'first'] : ['first', 'second'])
+    })
+
+    test('exceed it not, when one takes back the share that the other is using', async () => {
+      const { sends, atOnce, used } = await divided()
+      const both = await atOnce(
+        () => sends[0](5),
+        () => sends[1](94),
+      )
+      expect(both).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'daily_quota_exceeded' } }])
+      await sends[1](93)
+      expect(await used()).toEqual([{ day_recipients: 100 }])
+    })
   })
 
   test('two nodes that ask at once for the last parts of a limit are given no more than is left', async () => {

@@ -1,5 +1,6 @@
 import type { Submitter } from '../../mail/message/submission.ts'
 import type { CountedMail, MailQuotas, QuotaCount } from '../../senders/account/mail-quotas.ts'
+import type { QuotaSource } from '../../senders/account/quota-statements.ts'
 import { systemAccountId } from '../../senders/account/system-account.ts'
 import type { AcceptanceRule } from './acceptance-rule.ts'
 import type { Admission, DraftedMail } from './admission.ts'
@@ -11,12 +12,13 @@ export const hasQuota = ({ accountId }: Submitter, admissions: Admission[], quot
 /** No account and no domain mails more recipients than its quota allows. */
 export function quotaRule(quotas: Pick<MailQuotas, 'count'>): AcceptanceRule {
   let count: QuotaCount | null = null
+  let from: QuotaSource | undefined
   return {
     guard: 'quota',
-    statements: (mail) => (count = quotas.count(countedMail(mail)))?.statements ?? [],
+    statements: (mail) => (count = quotas.count(countedMail(mail), from))?.statements ?? [],
     onWritten: (written) => count?.onWritten(written),
     async onConflict(cause) {
-      throw (await count?.refusal(cause)) ?? cause
+      from = await count?.next(cause)
     },
   }
 }

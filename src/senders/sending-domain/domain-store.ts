@@ -1,4 +1,4 @@
-import { forgetUse } from '../account/mail-quotas.ts'
+import { forgetUse } from '../account/quota-statements.ts'
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import {
@@ -139,7 +139,7 @@ export const neededDomains = `
 
 /** Forgets a removed domain and its keys for ever. */
 export const forgetDomain = (id: string): Statement[] => [
-  forgetUse(id),
+  ...forgetUse(id),
   ...[
     'delete from dkim_key where domain_id = :id',
     'delete from domain_record where domain_id = :id',

@@ -58,6 +58,7 @@ export async function startRelay(config: Config, outside: RelayEnvironment): Pro
     await core.changes.caughtUp()
     const reporter = await start(new NodeReporter({ ...core, nodes }), stops)
     const given = { shares, version, reporter, loadDashboard: outside.loadDashboard ?? loadDashboard }
+    core.quotas.join(nodes)
     const services = await startServices({ ...core, ...given, nodes, owner: nodes.self }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = await startJobs({ ...services, ...listeners }, stops)

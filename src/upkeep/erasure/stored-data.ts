@@ -189,6 +189,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: whileUsed,
     none: 'owner_id day day_recipients month month_recipients',
   },
+  quota_share: { about: 'parts of quotas', kept: whileUsed, none: 'owner_id node day month recipients day_limit month_limit' },
   rate_window: { about: 'times of requests', kept: 'a minute', none: 'account_id first_at gaps' },
   rollup: {
     about: 'counts for analytics',

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { MailQuotas } from '../../../src/senders/account/mail-quotas.ts'
 import { calendarOf } from '../../../src/senders/account/quota-calendar.ts'
 import { mailQuota, type OwnQuota } from '../../../src/senders/account/account-policy.ts'
-import type { ConflictError } from '../../../src/platform/store/database.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
 import { settableClock } from '../../support/settable-clock.ts'
+import { countMail } from '../../support/count-mail.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
 const noon = Date.UTC(2026, 10, 30, 12)
@@ -23,12 +23,8 @@ async function start(settings = { daily: {} as Record<string, number>, monthly: 
     return Object.assign(quotas, { change })
   }
   const quotas = await open()
-  const send = async (recipients: number, domain = 'dom_1', by = quotas) => {
-    const count = by.count({ accountId: 'acc_1', byDomain: new Map([[domain, recipients]]) })
-    if (!count) return
-    const written = await db.write(count.statements).catch(async (cause: ConflictError) => Promise.reject(await count.refusal(cause)))
-    count.onWritten(written)
-  }
+  const send = (recipients: number, domain = 'dom_1', by = quotas) =>
+    countMail(by, db, { accountId: 'acc_1', byDomain: new Map([[domain, recipients]]) })
   const used = async (id = 'acc_1') => Object.values(await quotas.useOf(id)).map((use) => use.used)
   return { db, clock, lines, quotas, open, send, used }
 }

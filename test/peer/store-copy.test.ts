@@ -94,7 +94,12 @@ test('a relay goes on with the other engine where it stopped, and back: nothing 
     status(isUp ? 200 : 503)(res, res.req)
   })
   const zone = { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } }
-  const settings = { delivery_port: String(mx.port), webhooks_allow_http: 'true', webhooks_allow_private_addresses: 'true' }
+  const settings = {
+    delivery_port: String(mx.port),
+    webhooks_allow_http: 'true',
+    webhooks_allow_private_addresses: 'true',
+    webhooks_retry_schedule: '1s,1s,1s',
+  }
   const { relay, moveTo } = await movableRelay(settings, zone)
   const { dataDir } = relay
   const created = await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.delivered'] })

@@ -27,20 +27,26 @@ export const dropPostgres = (url: string): Promise<void> => atServer(`drop datab
 /** Leaves in a database what a new one has. Says whether its tables are those of a new one too. */
 export const emptyPostgres = 'select as_made.empty() as is_empty'
 
+interface Lent {
+  url: string
+  /** The connection that empties it, open from the first time on: on a new one each statement of it would be planned anew. */
+  connection: Promise<PostgresConnection> | null
+}
+
 /** Those that nobody uses. */
-const free: string[] = []
+const free: Lent[] = []
 
 /** `store.url` of an empty database, which may have been another's before. Whoever has given it back writes nothing more. */
 export async function lendPostgres(): Promise<{ url: string; giveBack: () => Promise<void> }> {
-  const url = free.pop() ?? (await newPostgresUrl())
+  const lent = free.pop() ?? { url: await newPostgresUrl(), connection: null }
   const giveBack = async (): Promise<void> => {
-    const connection = await PostgresConnection.open(postgresPlace(url))
+    lent.connection ??= PostgresConnection.open(postgresPlace(lent.url))
+    const connection = await lent.connection
     const { rows } = await connection.run(emptyPostgres)
-    await connection.close()
-    if (rows?.[0]?.['is_empty'] === 't') free.push(url)
-    else await dropPostgres(url)
+    if (rows?.[0]?.['is_empty'] === 't') free.push(lent)
+    else await connection.close().then(() => dropPostgres(lent.url))
   }
-  return { url, giveBack }
+  return { url: lent.url, giveBack }
 }
 
 const ofDirectory = new Map<string, Promise<string>>()

@@ -83,7 +83,8 @@ export class AcmeCertificates {
 
   /** Reads what is kept. Never fails because of a damaged certificate. */
   async load(): Promise<void> {
-    await adoptFiles(this.#services, this.#kept, join(this.#settings.dataDir, 'tls', 'acme', this.#kept.authority))
+    const now = this.#services.clock.now()
+    await adoptFiles({ ...this.#services, now }, this.#kept, join(this.#settings.dataDir, 'tls', 'acme'))
     await this.#issued.load()
     await this.answers.load()
   }

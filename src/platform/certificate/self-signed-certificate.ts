@@ -129,11 +129,14 @@ function currentOf(read: () => CertificatePair, { hostname, now }: Pick<Certific
   }
 }
 
-/** Puts the certificate where clients find it. The key that an earlier version kept there is in the database. */
+/**
+ * Puts the certificate where clients find it. The key that an earlier version kept beside it is in the database; for those who go back to that
+ * version, the file stays as long as the certificate.
+ */
 async function publish({ cert }: Certificate, directory: string): Promise<void> {
   const { certFile, keyFile } = filesIn(directory)
-  await rm(keyFile, { force: true })
   if ((await readFile(certFile, 'utf8').catch(() => null)) === cert) return
+  await rm(keyFile, { force: true })
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await replaceFileLater(certFile, cert)
 }

@@ -66,15 +66,17 @@ test('nodes that make one at the same time use the same, and each puts it where 
   for (const directory of directories) expect(await readFile(join(directory, 'self-signed.crt'), 'utf8')).toBe(made[0]?.cert)
 })
 
-test('that of an earlier version, in files, is taken over, and its key is kept in the database alone', async () => {
+test('that of an earlier version, in files, is taken over, and the file of its key goes with it', async () => {
   const directory = testDirectory()
   const { cert, key } = await testCertificate(['relay.example.com'], { days: 365 })
   await writeFile(join(directory, 'self-signed.crt'), cert)
   await writeFile(join(directory, 'self-signed.key'), key)
   const taken = await loadOrMakeCertificate(options(directory))
   expect([taken.cert, taken.key, taken.origin]).toEqual([cert, key, 'kept'])
-  await expect(access(join(directory, 'self-signed.key'))).rejects.toThrow()
   expect(await loadOrMakeCertificate(options(testDirectory()))).toEqual(taken)
+  expect(await readFile(join(directory, 'self-signed.key'), 'utf8')).toBe(key)
+  await loadOrMakeCertificate({ ...options(directory), hostname: 'other.example.com' })
+  await expect(access(join(directory, 'self-signed.key'))).rejects.toThrow()
 })
 
 test('configured files are used as they are, and their faults are told', async () => {

@@ -9,11 +9,14 @@ export type ExactValue = Value | bigint
 /** Rows in a form that both engines have: each as PostgreSQL's binary COPY has it. */
 export interface RowPiece {
   count: number
+  /** Until the next piece is asked for: its memory is used again. */
   bytes: Buffer
 }
 
 /** A piece is given on when it has reached this size, bytes. A row is never divided. */
 export const pieceBytes = 256 * 1024
+/** Memory that is used again for the next piece is no larger, bytes. */
+const maxKeptBytes = 16 * pieceBytes
 const nullLength = -1
 const nul = /\0/g
 
@@ -42,9 +45,11 @@ export class RowEncoder {
     this.#count++
   }
 
-  /** What was added since the last call. */
+  /** What was added since the last call; valid until a row is added. */
   take(): RowPiece {
-    const piece = { count: this.#count, bytes: Buffer.from(this.#bytes.subarray(0, this.#length)) }
+    const piece = { count: this.#count, bytes: this.#bytes.subarray(0, this.#length) }
+    // What a large row needed is given back.
+    if (this.#bytes.length > maxKeptBytes) this.#bytes = Buffer.allocUnsafe(2 * pieceBytes)
     this.#length = 0
     this.#count = 0
     return piece
@@ -91,31 +96,44 @@ export class RowEncoder {
   }
 
   #room(length: number): void {
-    if (this.#length + length <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(2 * (this.#length + length))
-    this.#bytes.copy(larger, 0, 0, this.#length)
-    this.#bytes = larger
+    this.#bytes = withRoom(this.#bytes, this.#length, length)
   }
 }
 
 /** Gathers rows that are written already. */
 export class RowGatherer {
-  #rows: Buffer[] = []
+  #bytes = Buffer.allocUnsafe(2 * pieceBytes)
+  /** That of the piece which was given on last. */
+  #given = Buffer.allocUnsafe(2 * pieceBytes)
+  #count = 0
   /** Of what was added since the last `take`, bytes. */
   length = 0
 
   /** @param row may change after this call */
   add(row: Buffer): void {
-    this.#rows.push(Buffer.from(row))
-    this.length += row.length
+    this.#bytes = withRoom(this.#bytes, this.length, row.length)
+    this.length += row.copy(this.#bytes, this.length)
+    this.#count++
   }
 
+  /** What was added since the last call; valid until the next one. */
   take(): RowPiece {
-    const piece = { count: this.#rows.length, bytes: Buffer.concat(this.#rows) }
-    this.#rows = []
+    const piece = { count: this.#count, bytes: this.#bytes.subarray(0, this.length) }
+    const next = this.#given.length > maxKeptBytes ? Buffer.allocUnsafe(2 * pieceBytes) : this.#given
+    this.#given = this.#bytes
+    this.#bytes = next
     this.length = 0
+    this.#count = 0
     return piece
   }
+}
+
+/** The same bytes, or a larger copy of the first `length` of them where `more` do not fit. */
+function withRoom(bytes: Buffer<ArrayBuffer>, length: number, more: number): Buffer<ArrayBuffer> {
+  if (length + more <= bytes.length) return bytes
+  const larger = Buffer.allocUnsafe(2 * (length + more))
+  bytes.copy(larger, 0, 0, length)
+  return larger
 }
 
 const nameOf = (value: ExactValue): string =>

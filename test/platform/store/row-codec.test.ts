@@ -18,7 +18,8 @@ function throughPieces(rows: readonly ExactValue[][]): { back: ExactValue[][]; c
   const take = (): void => {
     const piece = encoder.take()
     counts.push(piece.count)
-    back.push(...decodedRows(piece, types))
+    // Bytes are those of the piece, whose memory is used again.
+    for (const row of decodedRows(piece, types)) back.push(row.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)))
   }
   for (const row of rows) {
     encoder.add(row)

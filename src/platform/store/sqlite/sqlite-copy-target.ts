@@ -77,7 +77,7 @@ class StagedDatabase implements CopyTarget {
     connection.pragma('journal_mode = off')
     connection.pragma('synchronous = off')
     connection.pragma('foreign_keys = off')
-    connection.pragma('cache_size = -64000')
+    connection.pragma('cache_size = -16000')
     // An index may be larger than the memory.
     connection.pragma('temp_store = file')
     migrate(connection)

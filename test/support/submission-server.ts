@@ -1,5 +1,8 @@
 import type { AuthenticatedKey } from '../../src/senders/account/api-keys.ts'
 import { RefusedLogins } from '../../src/senders/account/refused-logins.ts'
+import { minuteMs } from '../../src/platform/rate-limiter.ts'
+import { aloneWithLimits } from '../../src/platform/store/local-windows.ts'
+import { SharedRate } from '../../src/platform/store/shared-rate.ts'
 import { MemoryPool } from '../../src/platform/memory-pool.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import type { Submission } from '../../src/mail/message/submission.ts'
@@ -70,6 +73,10 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
         authenticate: (token) => keys.get(token) ?? { refused: 'invalid' },
         current: ({ tokenDigest }) => keys.get(tokenDigest) ?? { refused: 'invalid' },
       },
+      messageRate: new SharedRate(
+        { limitShares: aloneWithLimits({ db, clock }), log: silentLog },
+        { name: 'smtp messages', limit: options.messagesPerMinute ?? 0, windowMs: minuteMs },
+      ),
       space: { has: (bytes) => bytes <= door.room },
     },
     {

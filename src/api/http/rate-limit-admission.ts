@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
-import { minuteMs, type RateLimiter } from '../../platform/rate-limiter.ts'
+import { minuteMs } from '../../platform/rate-limiter.ts'
 import type { Changes } from '../../platform/store/changes.ts'
+import type { SharedRate } from '../../platform/store/shared-rate.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
 import type { RateLimit, RateVerdict } from './rate-limit.ts'
 
@@ -11,7 +12,7 @@ export interface AdmissionServices {
   changes: Pick<Changes, 'caughtUp'>
   rateLimit: Pick<RateLimit, 'take' | 'takeUser'>
   /** By client network, so that guessing gets slow and the log stays readable. */
-  failedAuthentications: Pick<RateLimiter, 'take'>
+  failedAuthentications: Pick<SharedRate, 'take'>
   metrics: Metrics
 }
 
@@ -48,14 +49,14 @@ async function admitLater(
     if (!hasLearned) throw failure
     ctx.state.caller = authenticate()
   } catch (error) {
-    if (isFailure(error)) limitFailures(ctx, services)
+    if (isFailure(error)) await limitFailures(ctx, services)
     throw error
   }
   await limitRequests(ctx, services)
 }
 
-function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: AdmissionServices): void {
-  const waitMs = failedAuthentications.take(clientNetwork(ctx.state.clientAddress))
+async function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: AdmissionServices): Promise<void> {
+  const waitMs = await failedAuthentications.take(clientNetwork(ctx.state.clientAddress))
   if (waitMs === 0) return
   metrics.rateLimits.failed_authentications.add()
   const message = 'Too many requests from your address had no valid API key. Requests with a valid key are still accepted.'

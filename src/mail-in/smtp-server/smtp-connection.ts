@@ -254,15 +254,15 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   override handler_MAIL(command: Buffer, callback: () => void): void {
     const user = this.#user
-    const reply = user
-      ? this.#said.begin(command, (mail) => this.#port.handlers.mayBegin(user, this.client, mail))
-      : this.#mayLogIn
-        ? logInFirst
-        : startTlsFirst
-    // The library's DATA uses an envelope of its own.
-    if (reply.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
-    this.#reply(reply)
-    callback()
+    const refusal = this.#mayLogIn ? logInFirst : startTlsFirst
+    const reply = user ? this.#said.begin(command, (mail) => this.#port.handlers.mayBegin(user, this.client, mail)) : refusal
+    const answer = (known: Reply): void => {
+      // The library's DATA uses an envelope of its own.
+      if (known.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
+      this.#reply(known)
+      callback()
+    }
+    void (reply instanceof Promise ? reply.then(answer, () => answer(lookUpFailed)) : answer(reply))
   }
 
   override handler_RCPT(command: Buffer, callback: () => void): void {

@@ -50,7 +50,7 @@ export const isRefusal = (error: unknown): boolean =>
   error instanceof StorageUnavailableError ||
   (error instanceof SternaError && replyCodes[error.code] !== undefined)
 
-export const lookUpFailed = replyOf(451, '4.3.0', 'This address cannot be looked up at the moment, try again later')
+export const lookUpFailed = replyOf(451, '4.3.0', 'The database does not answer at the moment, try again later')
 
 /** The refusal of a message above the limit. */
 export const tooBig = (maxMessageBytes: number): Reply =>

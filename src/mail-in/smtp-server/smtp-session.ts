@@ -47,7 +47,7 @@ export const isOpen = <User>(access: SmtpAccess<User>): access is { anyone: User
 export interface SmtpHandlers<User> {
   access: SmtpAccess<User>
   /** Null if this client may begin this message now. */
-  mayBegin(user: User, client: SmtpClient, mail: MailCommand): Reply | null
+  mayBegin(user: User, client: SmtpClient, mail: MailCommand): Reply | null | Promise<Reply | null>
   /** Null if mail to this recipient is accepted; absent if it always is. */
   mayReceive?(recipient: RcptCommand): Reply | null
   /** Waited for before a recipient is refused; if it gives true, `mayReceive` is asked again. */
@@ -97,13 +97,17 @@ export class SmtpSession {
   }
 
   /** MAIL FROM. `mayBegin` is asked last, when everything else is valid. */
-  begin(command: Uint8Array, mayBegin: (mail: MailCommand) => Reply | null): Reply {
+  begin(command: Uint8Array, mayBegin: (mail: MailCommand) => Reply | null | Promise<Reply | null>): Reply | Promise<Reply> {
     if (this.#mail) return replyOf(503, '5.5.1', 'A message has already begun, send RSET to drop it')
     const mail = parseMailCommand(command)
     if ('code' in mail) return mail
     const { maxMessageBytes } = this.#settings
     if (mail.size !== null && mail.size > maxMessageBytes) return tooBig(maxMessageBytes)
     const refusal = mayBegin(mail)
+    return refusal instanceof Promise ? refusal.then((known) => this.#begun(mail, known)) : this.#begun(mail, refusal)
+  }
+
+  #begun(mail: MailCommand, refusal: Reply | null): Reply {
     if (refusal) return refusal
     this.#mail = mail
     return replyOf(250, '2.1.0', 'Ok')

@@ -29,7 +29,7 @@ export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: P
         : { ...access, login: async (password, client) => notedIfRefusal(await access.login(password, client), noted) },
     mayBegin(user, client, mail) {
       const refusal = handlers.mayBegin(user, client, mail)
-      return refusal && noted(refusal)
+      return refusal instanceof Promise ? refusal.then((known) => known && noted(known)) : refusal && noted(refusal)
     },
   }
 }

@@ -3,13 +3,13 @@ import type { Config } from '../../platform/config/settings.ts'
 import type { ApiKeys, AuthenticatedKey } from '../../senders/account/api-keys.ts'
 import type { RefusedLogins } from '../../senders/account/refused-logins.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
-import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { Changes } from '../../platform/store/changes.ts'
 import { StorageFullError } from '../../platform/store/database.ts'
+import type { SharedRate } from '../../platform/store/shared-rate.ts'
 import { FailedLogins } from './failed-logins.ts'
 import type { FreeSpace } from './free-space.ts'
 import { countRefusals } from './count-refusals.ts'
@@ -20,6 +20,8 @@ interface SubmissionServerServices extends Omit<ReceiveServices, 'mayStillSend'>
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
   refusedLogins: Pick<RefusedLogins, 'note'>
   space: Pick<FreeSpace, 'has'>
+  /** Of messages, by account. */
+  messageRate: Pick<SharedRate, 'take'>
   tls: TlsFiles
 }
 
@@ -46,12 +48,16 @@ export async function startSubmissionServer(services: SubmissionServerServices, 
 }
 
 function handlersFor(services: SubmissionServerServices, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
-  const { apiKeys, changes, clock, refusedLogins, space, metrics } = services
+  const { apiKeys, changes, messageRate, refusedLogins, space, metrics } = services
   const failedLogins = new FailedLogins(services)
-  const rate = new RateLimiter(clock, { limit: options.messagesPerMinute, windowMs: minuteMs })
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
     const now = apiKeys.current(key)
     return 'refused' in now ? badKey : sendingRefusal(now)
+  }
+  const refusalAfter = (waitMs: number): Reply | null => {
+    if (waitMs === 0) return null
+    metrics.rateLimits.smtp_messages.add()
+    return tooFast
   }
   const receiving = { ...services, mayStillSend }
   return {
@@ -79,9 +85,8 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
       if (refusal) return refusal
       // RFC 1870 6.1: a message that does not fit need not be sent.
       if (!space.has(size ?? 0)) return noRoom
-      if (rate.take(key.accountId) === 0) return null
-      metrics.rateLimits.smtp_messages.add()
-      return tooFast
+      const waitMs = messageRate.take(key.accountId)
+      return typeof waitMs === 'number' ? refusalAfter(waitMs) : waitMs.then(refusalAfter)
     },
     take: (transaction, content) => receiveMessage(transaction, content, receiving, options),
   }

@@ -4,6 +4,7 @@ import { SlidingWindow } from '../sliding-window.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { limitLock } from './limit-lock.ts'
 import type { LimitShares, LimitWindow, LimitWindows } from './limit-shares.ts'
+import { ForgottenWindows, maxKeys } from './local-windows.ts'
 import type { Nodes } from './nodes.ts'
 
 interface SharesServices {
@@ -54,8 +55,8 @@ export class LeasedShares implements LimitShares {
     })
   }
 
-  windows(name: string, { windowMs }: { windowMs: number; isKept: boolean }): LimitWindows {
-    return new LeasedWindows({ ...this.#services, member: () => this.#member, name, windowMs })
+  windows(name: string, { windowMs, isKept }: { windowMs: number; isKept: boolean }): LimitWindows {
+    return new LeasedWindows({ ...this.#services, member: () => this.#member, name, windowMs }, isKept)
   }
 }
 
@@ -70,17 +71,23 @@ interface WindowServices extends SharesServices {
 class LeasedWindows implements LimitWindows {
   readonly #services: WindowServices
   readonly #byKey = new Map<string, LeasedWindow>()
+  /** For what is not kept, of keys beyond so many: a flood of them costs no rows. */
+  readonly #own: LimitWindows | null
   #log: Pick<Log, 'warn'> = { warn() {} }
   #telling: Promise<void> = Promise.resolve()
   #isStopped = false
   #cancelTimer: CancelTimer = () => {}
 
-  constructor(services: Omit<WindowServices, 'told'>) {
+  constructor(services: Omit<WindowServices, 'told'>, isKept: boolean) {
     this.#services = { ...services, told: () => this.#telling }
+    this.#own = isKept ? null : new ForgottenWindows(services, services.windowMs)
   }
 
   of(key: string): LimitWindow {
-    const window = this.#byKey.get(key) ?? new LeasedWindow(`${this.#services.name} ${key}`, this.#services)
+    const known = this.#byKey.get(key)
+    if (known) return known
+    if (this.#own && this.#byKey.size >= maxKeys) return this.#own.of(key)
+    const window = new LeasedWindow(`${this.#services.name} ${key}`, this.#services)
     this.#byKey.set(key, window)
     return window
   }

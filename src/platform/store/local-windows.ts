@@ -14,7 +14,7 @@ interface LocalServices {
 /** How often what has changed is saved, ms: so much is forgotten after a crash. */
 const saveEveryMs = 1_000
 /** Keys of what is not kept; beyond that the least recently active one starts afresh. */
-const maxKeys = 10_000
+export const maxKeys = 10_000
 
 /** For one node alone: it counts in memory, and asks nobody. */
 export const aloneWithLimits = (services: LocalServices): LimitShares => ({
@@ -47,12 +47,13 @@ class LocalWindow implements LimitWindow {
   }
 }
 
-class ForgottenWindows implements LimitWindows {
+/** Of one node for itself. */
+export class ForgottenWindows implements LimitWindows {
   readonly #byKey = lastUsed<LocalWindow>(maxKeys)
   readonly #clock: Clock
   readonly #windowMs: number
 
-  constructor({ clock }: LocalServices, windowMs: number) {
+  constructor({ clock }: Pick<LocalServices, 'clock'>, windowMs: number) {
     this.#clock = clock
     this.#windowMs = windowMs
   }

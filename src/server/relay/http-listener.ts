@@ -8,7 +8,6 @@ import { EventStreams } from '../../api/resource/event-streams.ts'
 import type { Operation } from '../../api/operation/operation.ts'
 import { startHttpServer, type HttpServer } from '../../api/http/server.ts'
 import { TrackingResponder } from '../../api/http/tracking-responder.ts'
-import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 import { derivedFrom } from '../../platform/key-generations.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
 import { apiServicesOf } from './api-services.ts'
@@ -32,7 +31,7 @@ export function openApi(services: Services, tools: ListenerTools, stops: Stop[])
 
 /** Opens the port for the API, the compat APIs, tracking links and pages. */
 export function openHttp(services: Services, tools: ListenerTools, { api, operations }: OpenedApi): Promise<HttpServer> {
-  const { config, clock, certificates, people, shares, loadDashboard } = services
+  const { config, certificates, people, shares, loadDashboard } = services
   const bodyRoom = new BodyBudget()
   const { http, hostname, messageSizeLimit, submission, baseUrl, trustedProxies, webhooks } = config
   return startHttpServer({
@@ -44,7 +43,6 @@ export function openHttp(services: Services, tools: ListenerTools, { api, operat
     webhooks,
     bodyRoom,
     sessions: people.sessions,
-    failedAuthentications: new RateLimiter(clock, { limit: http.failedAuthenticationsPerMinute, windowMs: minuteMs }),
     maxConnections: shares.http,
     tls: certificates.server.files,
     hasCertificate: isHttpsOnly(config) ? (name) => certificates.server.covers(name) : null,

@@ -3,6 +3,8 @@ import type { Core } from '../../api/core.ts'
 import { EmailComposer } from '../../api/resource/email-composer.ts'
 import { Previews } from '../../api/resource/previews.ts'
 import { RateLimit } from '../../api/http/rate-limit.ts'
+import { minuteMs } from '../../platform/rate-limiter.ts'
+import { SharedRate } from '../../platform/store/shared-rate.ts'
 import { startMessageParser } from '../../mail/message/message-parser.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { WebhookPoster } from '../../notify/webhook/post-webhook.ts'
@@ -17,13 +19,18 @@ export type ListenerTools = Awaited<ReturnType<typeof startTools>>
 
 export async function startTools(core: Core, stops: Stop[]) {
   const { config, log, secrets, templates, largeWorker } = core
-  const { baseUrl, messageSizeLimit, plans, accounts, webhooks } = config
+  const { baseUrl, messageSizeLimit, plans, accounts, webhooks, http, submission } = config
   const messageParser = await start(startMessageParser(), stops)
   const keys = derivedFrom(secrets, unsubscribeKeys)
   const unsubscribe = () => ({ keys: keys()[0], baseUrl })
   const composer = await start(new EmailComposer({ ...core, templates: templates.live, messageSizeLimit, unsubscribe }), stops)
   stops.push(() => largeWorker.stop())
   const rateLimit = await start(new RateLimit(core, { plans, defaultPlan: accounts.defaultPlan }), stops)
+  const perMinute = (name: string, limit: number): Promise<SharedRate> =>
+    start(new SharedRate(core, { name, limit, windowMs: minuteMs }), stops)
+  // By client network, so that guessing gets slow and the log stays readable.
+  const failedAuthentications = await perMinute('failed authentications', http.failedAuthenticationsPerMinute)
+  const messageRate = await perMinute('smtp messages', submission.messagesPerMinute)
   const { allowPrivateAddresses } = webhooks
   const linkVisitor = new WebhookPoster(core, { allowPrivateAddresses, timeoutMs: linkTimeoutMs })
   const refusedLogins = new RefusedLogins(log)
@@ -31,5 +38,6 @@ export async function startTools(core: Core, stops: Stop[]) {
     () => linkVisitor.close(),
     () => refusedLogins.tell(),
   )
-  return { messageParser, composer, previews: new Previews(core), linkVisitor, rateLimit, refusedLogins }
+  const limits = { rateLimit, failedAuthentications, messageRate }
+  return { messageParser, composer, previews: new Previews(core), linkVisitor, refusedLogins, ...limits }
 }

@@ -15,6 +15,7 @@ accounts:
     plan: starter
     suppression_policy: {soft_bounces: 5, expiry: 90d}
     retry_schedule: {delays: [1m, 5m]}
+    recipient_tls: {domains: [bank.example=verify, .partner.example=require]}
     delivery_notices: true
     quota: {day: 500}
     domains:
@@ -33,6 +34,7 @@ accounts:
     status: suspended
     suppression_policy: {soft_bounces: none, expiry: 1h}
     retry_schedule: {delays: none}
+    recipient_tls: {domains: none}
     delivery_notices: false
     quota: {day: none, month: unlimited}
     domains:

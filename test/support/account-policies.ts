@@ -11,7 +11,7 @@ export const accountPolicies = (db: Pick<Database, 'read' | 'write'>, settings: 
     changes: aloneWithChanges,
     accounts: { accountFor: (id) => (id.startsWith('acc_') && plan !== undefined ? { plan } : undefined) as never },
     config: {
-      delivery: { retrySchedule: [60_000] },
+      delivery: { retrySchedule: [60_000], recipientTls: {} },
       quotas: { daily: {}, monthly: {} },
       suppression: suppressAtOnce,
       ...settings,

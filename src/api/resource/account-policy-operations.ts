@@ -9,6 +9,8 @@ import {
   type PolicyKind,
   type PolicyResource,
 } from '../../senders/account/policy.ts'
+import { messageOf } from '../../platform/errors.ts'
+import { parseRecipientDomain, tlsPolicies, type RecipientTls } from '../../platform/config/recipient-tls.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { accountOf } from './account-operations.ts'
@@ -28,6 +30,20 @@ const inSeconds = (ms: number): number => Math.ceil(ms / 1000)
 const inMs = (seconds: number): number => seconds * 1000
 const maxDelays = 100
 
+const recipientDomain = z
+  .string()
+  .max(255)
+  .transform((text, ctx) => {
+    try {
+      return parseRecipientDomain(text)
+    } catch (error) {
+      ctx.addIssue(messageOf(error))
+      return z.NEVER
+    }
+  })
+  .describe('In A-labels, lower case; `.example.com` for all names below it.')
+const recipientTlsEntry = z.object({ domain: recipientDomain, policy: z.enum(tlsPolicies) })
+
 const apiForms: Record<PolicyKind, (max: number) => ApiForm> = {
   flag: () => asIs(z.boolean()),
   count: (max) => asIs(z.int().min(0).max(max)),
@@ -40,6 +56,11 @@ const apiForms: Record<PolicyKind, (max: number) => ApiForm> = {
       .max(maxDelays),
     shown: (delays: readonly number[]) => delays.map(inSeconds),
     read: (given: number[]) => given.map(inMs),
+  }),
+  recipientTls: (max) => ({
+    schema: z.array(recipientTlsEntry).max(max),
+    shown: (policies: RecipientTls) => Object.entries(policies).map(([domain, policy]) => ({ domain, policy })),
+    read: (given: z.output<typeof recipientTlsEntry>[]) => Object.fromEntries(given.map(({ domain, policy }) => [domain, policy])),
   }),
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { tlsPolicies } from '../../mail-out/delivery/tls-policy.ts'
+import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
 import { readTlsText } from '../../mail-out/delivery/transport-facts.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'

@@ -78,7 +78,8 @@ const policyFields = (kind: 'account' | 'domain', otherwise: (field: PolicyField
   Object.fromEntries(
     policyFieldsOf(kind).map(({ field }) => {
       const { title, parse } = textTypeOf(field)
-      const type = field.kind.startsWith('duration') ? parsed(title, parse) : apiTypeOf(field)
+      const isOwnForm = field.kind.startsWith('duration') || field.kind === 'recipientTls'
+      const type = isOwnForm ? parsed(title, parse) : apiTypeOf(field)
       const words = (value: unknown): unknown => asWritten(field, value)
       return [field.name, { type: field.setting === null ? type : type.nullable(), doc: `${field.doc} ${otherwise(field)}`, words }]
     }),

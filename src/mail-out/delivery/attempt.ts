@@ -2,7 +2,7 @@ import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
 import type { AddedField } from '../../mail/message/added-field.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { TrackingPlan } from '../../readers/tracking/tracked-message.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
 import type { Transport } from './transport-facts.ts'
 
 /** The result of one attempt. A deferral without a reply is a failure of the network, of the DNS, or of our own. */

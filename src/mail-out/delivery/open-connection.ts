@@ -104,7 +104,7 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
     const secured = await startTls(dialogue, opening)
     if (secured !== null) return secured
   }
-  const objection = tlsObjection(policy, null)
+  const objection = tlsObjection(policy, { is: 'not offered' })
   if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
   return loggedIn(dialogue, opening, { tls: null, extensions })
 }
@@ -173,8 +173,9 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   // By now, bytes after the reply have broken the dialogue: they would count as sent under TLS (CVE-2011-0411).
   if (dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken))
   if (!isExpected('starttls', answer)) {
-    if (policy === 'opportunistic') return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : null
-    return notOpened(deferral('policy', where(host, `TLS is required, but the host refused it: ${answer.code} ${answer.text}`)), dialogue)
+    const objection = tlsObjection(policy, { is: 'refused', fault: `${answer.code} ${answer.text}` })
+    if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
+    return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : null
   }
   const secured = await handshake(dialogue.detach(), opening)
   if ('socket' in secured) {
@@ -184,9 +185,9 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   }
   const { fault, tlsTrouble } = secured
   transcript.note(`TLS handshake failed: ${fault}`)
-  const isRequired = policy !== 'opportunistic'
-  const reason = isRequired ? `TLS is required, but the handshake failed: ${fault}` : `the TLS handshake failed: ${fault}`
-  return notOpened({ ...deferral(isRequired ? 'policy' : 'other', where(host, reason)), tlsTrouble })
+  const objection = tlsObjection(policy, { is: 'failed', fault })
+  const reason = objection ?? `the TLS handshake failed: ${fault}`
+  return notOpened({ ...deferral(objection ? 'policy' : 'other', where(host, reason)), tlsTrouble })
 }
 
 /** What follows a handshake. */
@@ -196,7 +197,7 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTl
   const group = tls.group === null ? '' : ` ${tls.group}`
   const resumed = tls.isResumed ? ', session resumed' : ''
   transcript.note(`${tls.version} ${tls.cipher}${group}${resumed}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
-  const objection = tlsObjection(policy, tls)
+  const objection = tlsObjection(policy, { is: 'encrypted', problem: tls.problem })
   if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
   // RFC 3207 4.2: forget what the host offered in plain text.
   const extensions = await hello(dialogue, opening, true)

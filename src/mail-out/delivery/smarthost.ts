@@ -1,6 +1,6 @@
 import type { Config } from '../../platform/config/settings.ts'
 import type { Credentials } from './sasl.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
 
 /** The host that relays all mail instead of the MX hosts. */
 export interface Smarthost {

@@ -1,17 +1,7 @@
 import { createSecureContext, rootCertificates, type ConnectionOptions, type SecureContext } from 'node:tls'
 import { isIP } from 'node:net'
-
-/**
- * What is required of connections (RFC 7435), the least first. `opportunistic`: encrypted if the host offers it, whatever its certificate;
- * otherwise plain text. `require`: encrypted, whatever the certificate, or not at all. `verify`: encrypted to a host with a certificate
- * valid for its MX name, or not at all.
- */
-export const tlsPolicies = ['opportunistic', 'require', 'verify'] as const
-export type TlsPolicy = (typeof tlsPolicies)[number]
-
-/** The one that requires more. */
-export const stricter = (one: TlsPolicy, other: TlsPolicy): TlsPolicy =>
-  tlsPolicies.indexOf(one) >= tlsPolicies.indexOf(other) ? one : other
+import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
+import { judgeTls, type Shown } from './transport-policy.ts'
 
 /** How a host is tried: under a policy, or in plain text, because TLS has failed and no policy requires it. */
 export type TlsMode = TlsPolicy | 'plain'
@@ -54,12 +44,9 @@ export const handshakeOptions = (mxHost: string, secureContext: SecureContext): 
   ...(isIP(mxHost) === 0 && { servername: mxHost }),
 })
 
-/** Why a connection in this state must carry no mail; null if it may. */
-export function tlsObjection(policy: TlsMode, tls: { verified: boolean; problem: string } | null): string | null {
-  if (policy !== 'verify' && policy !== 'require') return null
-  if (!tls) return 'TLS is required, but the host does not offer STARTTLS'
-  return tls.verified || policy === 'require' ? null : `TLS is required, but the certificate is not valid for the host: ${tls.problem}`
-}
+/** Why no mail may go to a host in this mode, after what it has shown; null if it may. */
+export const tlsObjection = (mode: TlsMode, shown: Shown): string | null =>
+  mode === 'plain' ? null : judgeTls({ kind: mode }, shown).because
 
 /** True of a fault of TLS itself, which will recur: an alert from the peer, no common version, or no TLS at all. */
 export const isTlsFault = ({ code }: NodeJS.ErrnoException): boolean => code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { TLSSocket } from 'node:tls'
 import type { ConnectionTls } from './transport-facts.ts'
 import type { RouteHost } from './route.ts'
-import { tlsObjection, tlsPolicies, type HelloGroups, type TlsMode } from './tls-policy.ts'
+import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
+import { tlsObjection, type HelloGroups, type TlsMode } from './tls-policy.ts'
 
 /** What a full handshake with a host has shown. */
 interface Verdict extends Pick<ConnectionTls, 'verified' | 'problem'> {
@@ -68,7 +69,7 @@ export class TlsSessions {
       isResumed,
       isClassical: groups === 'classical',
     }
-    if (tlsObjection(policy, tls)) this.forget(host)
+    if (tlsObjection(policy, { is: 'encrypted', problem })) this.forget(host)
     else this.#follow(socket, keyOf(host, policy), { version: tls.version, verdict })
     return tls
   }

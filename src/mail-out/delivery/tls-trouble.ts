@@ -3,7 +3,8 @@ import { isoTime } from '../../platform/iso-time.ts'
 import type { HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import type { Heard } from './smtp-dialogue.ts'
-import { stricter, type TlsMode, type TlsPolicy, type TlsTrouble } from './tls-policy.ts'
+import { stricter, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
+import type { TlsMode, TlsTrouble } from './tls-policy.ts'
 import { textOfPlain, textOfTls } from './transport-facts.ts'
 
 /** How a host is tried. */

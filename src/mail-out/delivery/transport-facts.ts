@@ -1,4 +1,4 @@
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
 
 /** What a handshake has shown. */
 export interface ConnectionTls {

@@ -1,6 +1,6 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
-import { retrySchedule, suppressionPolicy } from '../../senders/account/account-policy.ts'
+import { recipientTlsPolicy, retrySchedule, suppressionPolicy } from '../../senders/account/account-policy.ts'
 import {
   unconnectedAttempt,
   type Attempt,
@@ -9,6 +9,7 @@ import {
   type Outcome,
   type Postponed,
 } from '../delivery/attempt.ts'
+import { stricter, tlsPolicyFor, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
 import type { Changes } from '../../platform/store/changes.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
 import { simulatedOutcomeFor, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
@@ -170,12 +171,18 @@ export class Dispatch {
       size: content.size,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
-      tls: envelope.tls === 'enforced' ? 'verify' : 'opportunistic',
+      tls: this.#tlsFor(message, recipients[0]?.destination ?? '', envelope),
       at: this.#services.clock.now(),
       signingKeys: envelope.signingKeys,
       fields: envelope.fields,
       tracking: envelope.tracking,
     }
+  }
+
+  /** What the sender's domain requires, and what is required for the recipient's. */
+  #tlsFor({ accountId }: QueuedMessage, destination: string, { tls }: JobEnvelope): TlsPolicy {
+    const { recipientTls } = this.#services.policies.of(recipientTlsPolicy, accountId)
+    return stricter(tls === 'enforced' ? 'verify' : 'opportunistic', tlsPolicyFor(recipientTls, destination))
   }
 
   async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {

@@ -1,5 +1,6 @@
 import { defaultBaseUrl } from './base-url.ts'
 import { logLevels } from '../log-level.ts'
+import { recipientTls } from './recipient-tls.ts'
 import * as type from './setting-types.ts'
 
 /** What a default may depend on: the computer's name, and the settings declared above it. */
@@ -338,6 +339,13 @@ export const settings = {
     type.positiveDuration,
     '48h',
     'How long to retry a recipient. RFC 5321 4.5.4.1 asks for 4 to 5 days, but transactional mail is stale sooner.',
+  ),
+
+  'delivery.recipient_tls': setting(
+    recipientTls(1000),
+    'none',
+    'What TLS is required for mail to a domain, as DOMAIN=POLICY: `require` (encrypted, whatever the certificate), `verify` (with a certificate ' +
+      'valid for the MX host) or `opportunistic`. `.example.com` is for all names below it. Mail waits if no host fulfils it.',
   ),
 
   'delivery.feedback_sender': setting(

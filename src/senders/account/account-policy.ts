@@ -8,7 +8,8 @@ const field =
     max,
     ...rest,
   })
-const [flag, count, limit, duration, durations] = [field('flag'), field('count'), field('limit'), field('duration'), field('durations')]
+const [flag, count, limit, duration] = [field('flag'), field('count'), field('limit'), field('duration')]
+const [durations, recipientTls] = [field('durations'), field('recipientTls')]
 
 const day = 86_400_000
 const tenYears = 3650 * day
@@ -91,8 +92,29 @@ export const retrySchedule = policy({
   standard: ({ delivery }) => ({ delays: delivery.retrySchedule }),
 })
 
+/** What TLS is required for mail to some domains. */
+export const recipientTlsPolicy = policy({
+  name: 'recipient_tls',
+  path: '/recipient-tls',
+  fields: {
+    recipientTls: recipientTls('recipient_tls.domains', 1000, {
+      doc:
+        'The TLS required for mail to a domain: `require` (encrypted, whatever the certificate), `verify` (with a certificate valid for the MX ' +
+        'host) or `opportunistic`. `.example.com` is for all names below it.',
+      setting: 'delivery.recipient_tls',
+    }),
+  },
+  resource: {
+    schema: 'RecipientTls',
+    about: 'what TLS is required for mail of an account to some domains',
+    applies: 'Applies from the next attempt on. Mail waits if no host fulfils it, and its bounce says so.',
+    example: { recipientTls: { 'bank.example': 'verify' } },
+  },
+  standard: ({ delivery }) => delivery,
+})
+
 /** Everything that may differ from account to account. */
-export const accountPolicies = [mailQuota, suppressionPolicy, deliveryNotices, retrySchedule] as const
+export const accountPolicies = [mailQuota, suppressionPolicy, deliveryNotices, retrySchedule, recipientTlsPolicy] as const
 
 type FieldsOf<P> = P extends { fields: infer F } ? F[keyof F] : never
 export type PolicyFieldName = FieldsOf<(typeof accountPolicies)[number]> extends { name: infer N } ? N : never

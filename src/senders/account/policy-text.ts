@@ -1,5 +1,6 @@
 import { duration, filledList, flag, positiveDuration, SettingFault, whole, type SettingType } from '../../platform/config/setting-types.ts'
 import { shortDuration } from '../../platform/config/duration.ts'
+import { recipientTls, recipientTlsText } from '../../platform/config/recipient-tls.ts'
 import type { PolicyField, PolicyKind } from './policy.ts'
 
 /** How people write a value of some kind: in a file, or as an option. */
@@ -34,6 +35,7 @@ const textForms: Record<PolicyKind, TextForm> = {
     type: (max) => filledList(secondsUpTo(positiveDuration, max)),
     words: (delays: readonly number[]) => delays.map(shortDuration),
   },
+  recipientTls: { type: recipientTls, words: recipientTlsText },
 }
 
 /** What people may write for a field. */

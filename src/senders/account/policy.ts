@@ -1,4 +1,5 @@
 import type { Config, SettingName } from '../../platform/config/settings.ts'
+import type { RecipientTls } from '../../platform/config/recipient-tls.ts'
 
 /** What a value of each kind is. Durations are in ms. */
 interface PolicyKinds {
@@ -7,6 +8,7 @@ interface PolicyKinds {
   limit: number | 'unlimited'
   duration: number
   durations: readonly number[]
+  recipientTls: RecipientTls
 }
 
 export type PolicyKind = keyof PolicyKinds
@@ -16,7 +18,7 @@ export interface PolicyField<K extends PolicyKind = PolicyKind, N extends string
   kind: K
   /** In files and in the database, such as `suppression_policy.expiry`. The API and options have its last part. */
   name: N
-  /** The largest value; of a list, the largest of each entry. */
+  /** The largest value; of durations, the largest of each; of policies by domain, how many. */
   max: number
   doc: string
   /** What applies where an account has no value of its own; null if that is no setting. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { tlsPolicies } from '../../../src/mail-out/delivery/tls-policy.ts'
 import { readTlsText, textOfPlain, textOfTls, type ConnectionTls } from '../../../src/mail-out/delivery/transport-facts.ts'
+import { tlsPolicies } from '../../../src/platform/config/recipient-tls.ts'
 
 const full: ConnectionTls = {
   version: 'TLSv1.3',

@@ -82,6 +82,12 @@ function inForceOf(answer: PolicyAnswer, field: PolicyField): unknown {
   return field.kind === 'limit' ? ((value as { limit: number | null }).limit ?? 'unlimited') : value
 }
 
+/** As the API has what TLS is required for a domain. */
+interface DomainPolicy {
+  domain: string
+  policy: string
+}
+
 const inMs = (seconds: number): number => seconds * 1000
 
 /** A value of the API as one types it; nothing for none. */
@@ -89,6 +95,7 @@ function asText({ kind }: PolicyField, value: unknown): string {
   if (value === null || value === undefined) return ''
   if (kind === 'duration') return value === 0 ? '0' : shortDuration(inMs(value as number))
   if (kind === 'durations') return (value as number[]).map((each) => shortDuration(inMs(each))).join(', ')
+  if (kind === 'recipientTls') return (value as DomainPolicy[]).map(({ domain, policy }) => `${domain}=${policy}`).join(', ')
   return String(value)
 }
 
@@ -102,6 +109,11 @@ function asValue(field: PolicyField, text: string): unknown {
       return secondsOf(field, text)
     case 'durations':
       return text.split(',').map((each) => secondsOf(field, each.trim()))
+    case 'recipientTls':
+      return text.split(',').map((each) => {
+        const [domain = '', policy = ''] = each.trim().split('=')
+        return { domain, policy }
+      })
     default:
       return /^\d+$/.test(text) ? Number(text) : text
   }

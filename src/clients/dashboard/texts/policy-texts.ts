@@ -13,6 +13,7 @@ const en: PolicyTexts = {
     suppression_policy: 'What suppresses an address',
     delivery_notices: 'Delivery notices',
     retry_schedule: 'Retry schedule',
+    recipient_tls: 'TLS by recipient domain',
   },
   fields: {
     'quota.day': ['Recipients a day', 'A number, or “unlimited”. The day is that of UTC.'],
@@ -26,6 +27,10 @@ const en: PolicyTexts = {
       'Waits between attempts',
       'After a temporary failure, like 1m, 5m, 1h; the last one repeats. An email is given up when it expires, whatever they are.',
     ],
+    'recipient_tls.domains': [
+      'Required TLS',
+      'Like bank.example=verify, .partner.example=require. “require”: encrypted; “verify”: with a valid certificate too. Mail waits otherwise.',
+    ],
   },
 }
 
@@ -35,6 +40,7 @@ const de: PolicyTexts = {
     suppression_policy: 'Was eine Adresse sperrt',
     delivery_notices: 'Zustellberichte',
     retry_schedule: 'Wiederholungen',
+    recipient_tls: 'TLS nach Empfänger-Domain',
   },
   fields: {
     'quota.day': ['Empfänger pro Tag', 'Eine Zahl oder „unlimited“ für beliebig viele. Es zählt der Tag in UTC.'],
@@ -47,6 +53,10 @@ const de: PolicyTexts = {
     'retry_schedule.delays': [
       'Pausen zwischen den Versuchen',
       'Nach einem vorübergehenden Fehler, etwa 1m, 5m, 1h; die letzte wiederholt sich. Mit Ablauf ihrer Frist wird eine E-Mail in jedem Fall aufgegeben.',
+    ],
+    'recipient_tls.domains': [
+      'Verlangtes TLS',
+      'Etwa bank.example=verify, .partner.example=require. „require“: verschlüsselt; „verify“: auch mit gültigem Zertifikat. Sonst wartet die E-Mail.',
     ],
   },
 }

@@ -1,0 +1,74 @@
+import { isIP } from 'node:net'
+import { isHostname, SettingFault, type SettingType } from './setting-types.ts'
+
+/**
+ * What is required of connections (RFC 7435), the least first. `opportunistic`: encrypted if the host offers it, whatever its certificate;
+ * otherwise plain text. `require`: encrypted, whatever the certificate, or not at all. `verify`: encrypted to a host with a certificate
+ * valid for its MX name, or not at all.
+ */
+export const tlsPolicies = ['opportunistic', 'require', 'verify'] as const
+export type TlsPolicy = (typeof tlsPolicies)[number]
+
+/** The one that requires more. */
+export const stricter = (one: TlsPolicy, other: TlsPolicy): TlsPolicy =>
+  tlsPolicies.indexOf(one) >= tlsPolicies.indexOf(other) ? one : other
+
+/** By recipient domain, in lower-case A-labels; `.example.com` is for all names below it. */
+export type RecipientTls = Readonly<Record<string, TlsPolicy>>
+
+/** The policy for a domain: its own, or that of the nearest name above it. */
+export function tlsPolicyFor(policies: RecipientTls, domain: string): TlsPolicy {
+  if (isEmpty(policies)) return 'opportunistic'
+  for (let name = domain; name !== ''; name = nameAbove(name)) if (Object.hasOwn(policies, name)) return policies[name] as TlsPolicy
+  return 'opportunistic'
+}
+
+/** `.example.com` after both `mail.example.com` and `.mail.example.com`; empty after the last. */
+function nameAbove(name: string): string {
+  const dot = name.indexOf('.', 1)
+  return dot === -1 ? '' : name.slice(dot)
+}
+
+function isEmpty(policies: RecipientTls): boolean {
+  for (const _ in policies) return false
+  return true
+}
+
+/**
+ * Parses a name as `RecipientTls` has it.
+ * @throws SettingFault if it is none
+ */
+export function parseRecipientDomain(text: string): string {
+  const name = text.toLowerCase()
+  if (isIP(name) === 0 && isHostname(name.startsWith('.') ? name.slice(1) : name)) return name
+  throw new SettingFault(
+    `${JSON.stringify(text)} is not a domain. Write it like bank.example, or .bank.example for all names below it (non-ASCII names in their xn-- form).`,
+  )
+}
+
+/** Each as `bank.example=verify`. */
+export const recipientTlsText = (policies: RecipientTls): string[] =>
+  Object.entries(policies).map(([domain, policy]) => `${domain}=${policy}`)
+
+/** A list of `DOMAIN=POLICY`; `none` for an empty one. */
+export const recipientTls = (max: number): SettingType<RecipientTls> => ({
+  title: 'list of: domain=policy',
+  parse(given) {
+    const entries = given === null || given === 'none' ? [] : typeof given === 'string' ? given.split(',') : [given].flat()
+    if (entries.length > max) throw new SettingFault(`it has ${entries.length} domains; ${max} are the most.`)
+    const policies: Record<string, TlsPolicy> = {}
+    for (const entry of entries) {
+      const [, domain, word] = /^\s*([^=\s]+)=(\S+)\s*$/.exec(String(entry)) ?? []
+      const policy = tlsPolicies.find((each) => each === word)
+      if (domain === undefined || policy === undefined) {
+        throw new SettingFault(
+          `${JSON.stringify(entry)} is not a domain with its policy. Write it like bank.example=verify, with one of ${tlsPolicies.join(', ')}.`,
+        )
+      }
+      const name = parseRecipientDomain(domain)
+      if (Object.hasOwn(policies, name)) throw new SettingFault(`${name} is listed twice.`)
+      policies[name] = policy
+    }
+    return policies
+  },
+})

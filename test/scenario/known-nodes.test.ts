@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { runCommand } from '../../src/clients/command/command-line.ts'
 import { serverWide } from '../../src/clients/command/command-scope.ts'
+import { holdRestored } from '../../src/mail-out/queue/restored-hold.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { whileTimePasses } from '../support/leased-node.ts'
-import { startTwoNodes, type TestNode } from '../support/two-nodes.ts'
+import { passTime, startTwoNodes, type TestNode } from '../support/two-nodes.ts'
 
 const command = (node: TestNode, ...argv: string[]) => runCommand({ argv, cwd: '/' }, node.relay.services)
 const listed = async (node: TestNode) => JSON.parse((await command(node, 'node', 'list', '--json')).stdout).data
@@ -50,6 +51,16 @@ test('the doctor tells of the faults of every node at any, also beside findings 
   await expect.poll(() => told(kept)).toEqual(['failed', 'ok'])
   await a.relay.stop()
   expect(await told(kept)).toEqual(['ok'])
+})
+
+test('what was restored is released at one node, and the fault is over at both', async () => {
+  const { a, b } = await startTwoNodes()
+  await a.relay.services.db.write([{ sql: 'insert into copied (copied_at, is_held) values (:now, 0)', params: { now: a.clock.now() } }])
+  for (const { relay } of [a, b]) await holdRestored(relay.services)
+  expect(b.relay.services.health.has('restored')).toBe(true)
+  expect(await command(a, 'queue', 'release', '--restored')).toMatchObject({ exitCode: 0 })
+  await passTime(1_000, a, b)
+  await expect.poll(() => [a, b].map(({ relay }) => relay.services.health.has('restored'))).toEqual([false, false])
 })
 
 test('each node counts the mail of both, and says so in its metrics', async () => {

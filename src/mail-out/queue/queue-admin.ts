@@ -17,7 +17,7 @@ import {
 import { cancelRestored, endRestored, releaseRestored, restoredHold } from './restored-hold.ts'
 import type { RecipientState } from './recipient-state.ts'
 
-interface QueueAdminServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface QueueAdminServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
   health: Pick<Health, 'clear'>
   /** Tells the running queue that mail for this destination is due at another time; does nothing if none is running. */
   noteWaiting(destination: string, dueAt: number): void

@@ -3,6 +3,7 @@ import { newestTime } from '../../mail/event/newest-time.ts'
 import { recordEvent, subjectOfRow, type SubjectRow } from '../../mail/event/event-log.ts'
 import type { Health } from '../../platform/health.ts'
 import { isoTime } from '../../platform/iso-time.ts'
+import type { Changes } from '../../platform/store/changes.ts'
 import { unlessConflict, type Database } from '../../platform/store/database.ts'
 
 /** Recipients changed in one commit. */
@@ -56,6 +57,12 @@ export async function noteCopied({ db, clock }: { db: Database; clock: Pick<Cloc
     // Wherever it is opened next is its place.
     { sql: 'delete from last_place' },
   ])
+}
+
+interface EndServices {
+  db: Database
+  changes: Pick<Changes, 'note' | 'on'>
+  health: Pick<Health, 'clear'>
 }
 
 /** Null if the database is not a copy, or an operator has dealt with that. */
@@ -115,9 +122,24 @@ async function cancel(db: Database, row: HeldRow, now: number): Promise<boolean>
   return (await unlessConflict(db.write([statement, event]))) !== false
 }
 
+/** The table, and the kind of its changes. */
+const copied = 'copied'
+
 /** The operator has dealt with what was held: the database counts as current from now on. */
-export async function endRestored({ db, health }: { db: Database; health: Pick<Health, 'clear'> }): Promise<void> {
-  await db.write([{ sql: 'delete from copied' }])
+export async function endRestored({ db, changes, health }: EndServices): Promise<void> {
+  await db.write([{ sql: 'delete from copied' }, ...changes.note(copied, '')])
+  clearFaults(health)
+}
+
+/** Clears the faults of this node when that was done at another one. */
+export function followRestored({ db, changes, health }: EndServices): void {
+  const look = async (): Promise<void> => {
+    if (!(await restoredHold(db))) clearFaults(health)
+  }
+  changes.on(copied, { load: look, reload: look })
+}
+
+function clearFaults(health: Pick<Health, 'clear'>): void {
   health.clear('restored')
   health.clear('moved')
 }

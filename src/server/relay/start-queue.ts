@@ -6,6 +6,7 @@ import { ResolverWatch } from '../../mail-out/delivery/resolver-watch.ts'
 import { ClassicalHostList } from '../../mail-out/queue/classical-host-list.ts'
 import { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
+import { followRestored } from '../../mail-out/queue/restored-hold.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { TrackingLinks } from '../../readers/tracking/tracking-links.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
@@ -67,6 +68,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   accounts.onResumed((accountId) => queue.accountResumed(accountId))
   const { changes, clock } = services
   const load = (): Promise<void> => queue.lookForWaiting()
+  followRestored(services)
   changes.on('due_destination', { load, reload: async (destination) => queue.noteWaiting(destination, clock.now()) })
   changes.on('retried_destination', { load, reload: async (destination) => queue.tryNow(destination) })
   await classicalHosts.load()

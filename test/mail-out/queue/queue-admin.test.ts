@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/id.ts'
 import { QueueAdmin } from '../../../src/mail-out/queue/queue-admin.ts'
 import { insertRecipient, type NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -16,7 +17,7 @@ beforeEach(async () => {
   db = await testDatabase()
   noted = []
   const noteWaiting = (destination: string, dueAt: number) => void noted.push([destination, dueAt])
-  admin = new QueueAdmin({ db, clock, health: { clear: () => {} }, noteWaiting, tryNow: () => {} })
+  admin = new QueueAdmin({ db, clock, changes: aloneWithChanges, health: { clear: () => {} }, noteWaiting, tryNow: () => {} })
 })
 
 const messageId = newId('em', clock.now())

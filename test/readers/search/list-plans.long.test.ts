@@ -8,6 +8,7 @@ import { emailStatuses } from '../../../src/mail/message/email-status.ts'
 import { everyMessage } from '../../../src/mail/message/message-filter.ts'
 import { searchMessages } from '../../../src/mail/message/message-search.ts'
 import { QueueAdmin } from '../../../src/mail-out/queue/queue-admin.ts'
+import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database, Row } from '../../../src/platform/store/database.ts'
 import type { Page } from '../../../src/platform/store/page-clause.ts'
 import { SuppressionEntries } from '../../../src/mail/suppression/suppression-entries.ts'
@@ -173,7 +174,14 @@ test('the other lists use indexes', async () => {
       for (const origin of [null, 'manual' as const])
         await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin === null ? {} : { origins: [origin] }, page)
     }
-    const queue = new QueueAdmin({ db, clock, health: { clear: () => {} }, noteWaiting: () => {}, tryNow: () => {} })
+    const queue = new QueueAdmin({
+      db,
+      clock,
+      changes: aloneWithChanges,
+      health: { clear: () => {} },
+      noteWaiting: () => {},
+      tryNow: () => {},
+    })
     await queue.list()
     await queue.page({ limit: 20, after: null, before: null })
   })

@@ -14,6 +14,11 @@ export class KeyRing implements Secrets {
     this.#used = (used === null ? null : file.usedWith(used)) ?? file
   }
 
+  /** What was read last: it seals with its newest key, also before that is in use. */
+  get file(): KeyFile {
+    return this.#file
+  }
+
   /** The fingerprint of the newest key of the file. */
   get newest(): string {
     return fingerprintOf(this.#file)
@@ -53,10 +58,5 @@ export class KeyRing implements Secrets {
     const used = this.#file.usedWith(fingerprint)
     if (used) this.#used = used
     return used !== null
-  }
-
-  /** What seals with the newest key, before that is in use. */
-  withNewest(): Secrets {
-    return this.#file
   }
 }

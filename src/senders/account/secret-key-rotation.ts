@@ -3,6 +3,7 @@ import type { BaseServices } from '../../platform/base-services.ts'
 import { unlessConflict } from '../../platform/store/database.ts'
 import { nodesWithout, tellNewestKey } from '../../platform/store/node-rows.ts'
 import type { Nodes } from '../../platform/store/nodes.ts'
+import { fingerprintOf, type KeyFile } from './key-file.ts'
 import type { KeyRing } from './key-ring.ts'
 import { keyChange, sealAnew, sealingAnew, useKey } from './sealed-secrets.ts'
 
@@ -22,8 +23,8 @@ const intervalMs = 1_000
  */
 export class SecretKeyRotation {
   readonly #services: RotationServices
-  /** What the row of this node says. */
-  #told: string
+  /** What the row of this node says; null: not known, for the file may have changed since it was added. */
+  #told: string | null = null
   /** The nodes that lack the newest key. */
   #lacking = ''
   #looking: Promise<void> | null = null
@@ -31,7 +32,6 @@ export class SecretKeyRotation {
 
   constructor(services: RotationServices) {
     this.#services = services
-    this.#told = services.secrets.newest
   }
 
   async start(): Promise<void> {
@@ -55,7 +55,9 @@ export class SecretKeyRotation {
 
   async #look(): Promise<void> {
     const { db, health, secrets, nodes, config } = this.#services
-    const { newest, used } = secrets
+    // It may be read again meanwhile.
+    const { file, used } = secrets
+    const newest = fingerprintOf(file)
     if (newest !== this.#told) await db.write([tellNewestKey(nodes.self, newest)])
     this.#told = newest
     const lacking = newest === used ? [] : await nodesWithout(db, newest)
@@ -63,13 +65,14 @@ export class SecretKeyRotation {
     if (names !== this.#lacking) health.clear('key_waiting')
     this.#lacking = names
     health.set('key_waiting', lacking.length > 0, { path: config.secretKeyFile, nodes: names })
-    if (newest !== used && lacking.length === 0) await this.#use(newest, used)
+    if (newest !== used && lacking.length === 0) await this.#use(file, used)
   }
 
-  async #use(newest: string, before: string): Promise<void> {
+  async #use(file: KeyFile, before: string): Promise<void> {
     const { db, changes, log, secrets } = this.#services
+    const newest = fingerprintOf(file)
     // The change comes first: its lock is that of the nodes that join.
-    const batch = [...changes.note(keyChange, newest), useKey(newest, { before }), ...(await sealingAnew(db, secrets.withNewest()))]
+    const batch = [...changes.note(keyChange, newest), useKey(newest, { before }), ...(await sealingAnew(db, file))]
     if ((await unlessConflict(db.write(batch))) === false) return
     secrets.use(newest)
     log.info({}, 'the new secret key is in use')

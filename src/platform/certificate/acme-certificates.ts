@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { SecureContext } from 'node:tls'
-import type { Clock } from '../clock.ts'
+import type { CancelTimer, Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Health } from '../health.ts'
@@ -24,7 +24,7 @@ interface AcmeServices {
   db: Pick<Database, 'read' | 'write'>
   changes: Changes
   secrets: Sealer
-  clock: Pick<Clock, 'now'>
+  clock: Pick<Clock, 'now' | 'at'>
   log: Log
   health: Pick<Health, 'set'>
   resolver: Pick<Resolver, 'a' | 'aaaa'>
@@ -44,6 +44,8 @@ interface AcmeSettings {
   /** Where earlier versions kept all of it. */
   dataDir: string
   userAgent: string
+  /** How long after it begins this node orders, ms: a balancer that leads authorities here must first see that it is there. */
+  firstAfterMs: number
   /** The names to have certificates for. Never a name that a stranger chose. */
   wanted(): string[]
   /** Those that come first, and whose failure is a fault of the server. */
@@ -72,6 +74,8 @@ export class AcmeCertificates {
   #isOurs = false
   #session: AcmeSession | null = null
   #looking: Promise<void> | null = null
+  #cancelTimer: CancelTimer = () => {}
+
   constructor(services: AcmeServices, settings: AcmeSettings) {
     this.#services = services
     this.#settings = settings
@@ -97,7 +101,8 @@ export class AcmeCertificates {
   /** This node orders from now on, until the returned function is called. Not before its ports are open: authorities connect to them. */
   async begin(): Promise<() => Promise<void>> {
     this.#isOurs = true
-    void this.retry()
+    const { clock } = this.#services
+    this.#cancelTimer = clock.at(clock.now() + this.#settings.firstAfterMs, () => void this.retry())
     return () => this.#end()
   }
 
@@ -160,6 +165,7 @@ export class AcmeCertificates {
   }
 
   async #end(): Promise<void> {
+    this.#cancelTimer()
     this.#stopping.abort()
     await this.#looking
     this.#isOurs = false

@@ -59,10 +59,13 @@ const ownCertificate = ({ config, clock, db, secrets }: Core): Promise<Certifica
     now: clock.now(),
   })
 
+/** Balancers look every few seconds whether a node is there. */
+const balancerMs = 5_000
+
 async function openAcme(opened: Opened, isCovered: (name: string) => boolean): Promise<AcmeCertificates> {
   const { config, sendingDomains, version } = opened
   const { directory: authority, ca, email, challenges, eabKeyId, eabKey } = config.acme
-  const { hostname, baseUrl } = config
+  const { hostname, baseUrl, trustedProxies } = config
   const servesHttps = config.http.tlsListen.length > 0
   const acme = new AcmeCertificates(
     { ...opened, random: Math.random },
@@ -74,6 +77,7 @@ async function openAcme(opened: Opened, isCovered: (name: string) => boolean): P
       challenges,
       dataDir: config.dataDir,
       userAgent: `sterna/${version}`,
+      firstAfterMs: trustedProxies.length > 0 ? balancerMs : 0,
       wanted: () => wantedNames({ hostname, baseUrl, servesHttps, trackingHosts: sendingDomains.trackingHosts, isCovered }),
       ownNames: new Set([hostname, webHostOf(baseUrl)]),
     },

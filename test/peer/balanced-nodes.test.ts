@@ -21,6 +21,7 @@ import { startFakeDns, type FakeZone } from '../support/fake-dns.ts'
 import type { MxMessage } from '../support/fake-mx.ts'
 import { onFileFinished } from '../support/file-finished.ts'
 import { startPebble, type Pebble } from '../support/pebble.ts'
+import { composeDsn } from '../support/returned-mail.ts'
 import { commandsIn } from '../support/run-commands.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { temporaryDirectory, testDirectory } from '../support/temporary-directory.ts'
@@ -300,6 +301,21 @@ test('mail handed in over SMTP at either node is traced to its client, not to th
     )
     expect(String((await arrived(to)).data)).toContain(`([${localAddress}])`)
   }
+})
+
+test('a bounce that comes back through the balancer is understood by the node that takes it in', async () => {
+  const to = 'gone@rcpt.example'
+  const sent = await nodes.askBoth('POST', '/api/send', { token: key, body: email(to) })
+  const mails = () => nodes.mx.messages.filter(({ rcptTo }) => rcptTo.includes(to))
+  await expect.poll(() => mails().length).toBe(sent.length)
+  for (const { mailFrom } of mails()) {
+    const client = await SmtpClient.connect(nodes.ports[2525], { host: balancerHost })
+    onTestFinished(() => client.close())
+    await client.command('EHLO mx.rcpt.example')
+    expect((await client.send(composeDsn({ recipient: to }), { from: '', to: [mailFrom] })).code).toBe(250)
+  }
+  const bounced = async () => (await ok('GET', `/api/events?to=${to}&type=email.bounced`, { token: key })).data.length
+  await expect.poll(bounced).toBe(sent.length)
 })
 
 /** As a person's browser asks. */

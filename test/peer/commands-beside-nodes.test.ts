@@ -88,7 +88,7 @@ const table: [line: string, result: string | RegExp][] = [
   ['import suppressions list.csv --account shop --from postmark', 'suppression_import'],
   ['feedback list', 'list'],
   ['feedback show rep_0', /There is no such report/],
-  ['erase ann@example.com --yes', /The database is on a server, where Sterna cannot overwrite what is deleted/],
+  ['erase ann@example.com --yes', 'erasure'],
   ['backup copy.db', /The database is on a server, which sterna backup cannot copy: use pg_dump/],
   ['restore copy.db', /The database is on a server, and is restored there: stop all nodes, use pg_restore/],
   ['compact', /The database is on a server, and is rewritten there: use .*vacuum full/],

@@ -15,7 +15,7 @@ interface FoundKey {
   secrets: { opened: number; shut: number }
 }
 
-/** Examines the key file as it is now; a running server keeps using the one that it has loaded. */
+/** Examines the key file as it is now; a running server takes over what is added to it, and nothing else. */
 export async function examineKeyFile(path: string, db: Pick<Database, 'slowRead'>): Promise<Finding[]> {
   const reading = { read: db.slowRead }
   const { secrets, fault } = readKey(path)

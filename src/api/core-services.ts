@@ -60,7 +60,8 @@ export function coreServices(services: Core & OwnServices) {
     ownAddresses: () => ownAddresses(services),
     /** The records to publish for this server. */
     ownRecords: () => ownRecords(services),
-    explain: (address: Address) => explainAddress(address, { ...services, route: routeOf(services) }),
+    explain: (address: Address) =>
+      explainAddress(address, { ...services, route: routeOf(services), recipientTls: services.config.delivery.recipientTls }),
   }
 }
 

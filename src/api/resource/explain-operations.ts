@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
@@ -26,7 +27,7 @@ export const explanation = z
       via_smarthost: z.boolean(),
     }),
     tls: z.object({
-      policy: z.literal('opportunistic').describe('Encrypted if the host offers it.'),
+      policy: z.enum(tlsPolicies).describe('What the setting `delivery.recipient_tls` requires. An account may have a list of its own.'),
       enforced_by: z.array(z.string()).describe('Sending domains whose mail requires TLS with a valid certificate.'),
     }),
     suppressions: z.array(
@@ -54,7 +55,7 @@ export const explainOperations = (services: Needs<'explain'>): Operation[] => [
     handle: async ({ query: { to } }) => {
       const parsed = parsePasted(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
-      const { next, reason, hosts, viaSmarthost, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
+      const { next, reason, hosts, viaSmarthost, tlsPolicy, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
       return {
         object: 'explanation' as const,
         to: parsed.address,
@@ -62,7 +63,7 @@ export const explainOperations = (services: Needs<'explain'>): Operation[] => [
         next,
         reason,
         route: { hosts: hosts.map(({ name, address, port }) => ({ name, address, port })), via_smarthost: viaSmarthost },
-        tls: { policy: 'opportunistic' as const, enforced_by: tlsEnforcedBy },
+        tls: { policy: tlsPolicy, enforced_by: tlsEnforcedBy },
         suppressions: suppressions.map((entry) => ({
           account_id: entry.account_id,
           account: entry.account,

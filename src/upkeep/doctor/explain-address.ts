@@ -7,6 +7,7 @@ import type { DestinationQueue } from '../../mail-out/queue/queue-overview.ts'
 import { untilSecondLook } from '../../mail-out/queue/confirm-absence.ts'
 import type { Address } from '../../platform/smtp/address.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
+import { tlsPolicyFor, type RecipientTls, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
 import { erasedNames, type ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { suppressionAddress } from '../../mail/suppression/suppression-address.ts'
 
@@ -14,6 +15,8 @@ interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'> {
   queueAdmin: Pick<QueueAdmin, 'destination'>
   route: RouteServices
   erasedAddress: ErasedAddress
+  /** The setting, in place of which accounts may have their own. */
+  recipientTls: RecipientTls
 }
 
 /** Why an account must not write to an address. */
@@ -37,6 +40,8 @@ interface AddressExplanation {
   reason: string | null
   hosts: RouteHost[]
   viaSmarthost: boolean
+  /** What the settings require for mail to the address's domain. */
+  tlsPolicy: TlsPolicy
   /** Sending domains whose mail requires TLS with a valid certificate; mail from other domains uses what the host offers. */
   tlsEnforcedBy: string[]
   suppressions: SuppressionReason[]
@@ -51,7 +56,8 @@ export async function explainAddress({ address, domain }: Address, services: Exp
     enforcingDomains(services.db),
     services.queueAdmin.destination(domain),
   ])
-  const common = { viaSmarthost: services.route.smarthost !== null, tlsEnforcedBy, suppressions, queue: queue ?? null }
+  const tlsPolicy = tlsPolicyFor(services.recipientTls, domain)
+  const common = { viaSmarthost: services.route.smarthost !== null, tlsPolicy, tlsEnforcedBy, suppressions, queue: queue ?? null }
   if (domain === simulatorDomain) {
     return {
       next: 'simulate',

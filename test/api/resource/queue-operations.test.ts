@@ -20,6 +20,7 @@ const resolver = fakeResolver({
   'mx.a.example': { a: ['192.0.2.1'] },
   'none.example': { mx: [[0, '']] },
 })
+const recipientTls = { 'a.example': 'verify' } as const
 const guard = { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] }
 const route = { resolver, guard, ownNames: [], port: 25, smarthost: null, random: Math.random }
 
@@ -30,7 +31,8 @@ async function startApi() {
       ...queueOperations({ queueAdmin, queue: { overdueMs: 61_500 } }),
       ...settingOperations({ config }),
       ...explainOperations({
-        explain: (address) => explainAddress(address, { db: services.db, clock: services.clock, queueAdmin, route, erasedAddress }),
+        explain: (address) =>
+          explainAddress(address, { db: services.db, clock: services.clock, queueAdmin, route, erasedAddress, recipientTls }),
       }),
     ]
   })
@@ -143,7 +145,7 @@ test('what would happen to mail for an address is explained', async () => {
     next: 'deliver',
     reason: null,
     route: { hosts: [{ name: 'mx.a.example', address: '192.0.2.1', port: 25 }], via_smarthost: false },
-    tls: { policy: 'opportunistic', enforced_by: [] },
+    tls: { policy: 'verify', enforced_by: [] },
     suppressions: [
       { account_id: accountId, account: 'acme', origin: 'bounce', topic: null, reason: '550 gone', created_at: '1970-01-01T00:00:00.000Z' },
     ],

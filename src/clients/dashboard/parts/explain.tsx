@@ -80,7 +80,7 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
                 ))}
               </ol>
             </Fact>
-            <Fact name={t.domain.tls}>{tls.enforced_by.length === 0 ? t.explain.tlsOffered : t.explain.tlsEnforced(tls.enforced_by)}</Fact>
+            <Fact name={t.domain.tls}>{tlsWords(tls)}</Fact>
           </>
         )}
         <Fact name={t.queue.waiting}>
@@ -89,4 +89,10 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
       </Facts>
     </div>
   )
+}
+
+/** What is required whoever sends, or else by some senders. */
+function tlsWords({ policy, enforced_by: domains }: Route['tls']): string {
+  if (policy !== 'opportunistic') return t.email.tlsPolicy[policy]
+  return domains.length === 0 ? t.explain.tlsOffered : t.explain.tlsEnforced(domains)
 }

@@ -433,6 +433,28 @@ describe('versions side by side', () => {
     await again.nodes.leave()
   })
 
+  test('a column that is added to what nodes read fails none of their reads and writes', async () => {
+    const url = await postgres.newUrl()
+    const { db, nodes } = await joined(url)
+    await db.write([setCursor('a', 1)])
+    const read = () =>
+      Promise.all([db.read('select * from cursor'), db.slowRead('select * from cursor'), db.read('select name from cursor')])
+    const write = () =>
+      Promise.all([
+        db.write([{ sql: 'update cursor set position = position + 1 returning *' }]),
+        db.write([recordEvent(subject, 'email.delivered', {}, 0)]),
+      ])
+    await read()
+    await write()
+    await upgrade(url, 'alter table cursor add column of_next_version bigint;')
+    const row = { name: 'a', position: 2, of_next_version: null }
+    expect(await read()).toEqual([[row], [row], [{ name: 'a' }]])
+    expect(await write()).toMatchObject([[{ rows: [{ ...row, position: 3 }] }], [{ changes: 1 }]])
+    expect(await cursors(db)).toEqual([['a', 3]])
+    expect(await db.read('select seq from event order by seq')).toEqual([{ seq: 1 }, { seq: 2 }])
+    await nodes.leave()
+  })
+
   test('a schema that earlier versions cannot serve with is not made while one serves, and then keeps them out', async () => {
     const url = await postgres.newUrl()
     const { db, nodes } = await joined(url)

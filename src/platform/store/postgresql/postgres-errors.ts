@@ -19,9 +19,14 @@ export class Unmet extends Error {}
 /** This node, whose name is the message, was taken for dead: another has its mail in hand, and it may write nothing more. */
 export class Fenced extends Error {}
 
-/** True if the connection has ended, or the server is of no use any more: as a replica it takes no writes. */
+/** The server prepared a statement for the connection before a newer version added a column to what it returns, and refuses it from then on. */
+const isOutdated = (error: unknown): boolean =>
+  codeOf(error) === '0A000' && (error as { routine?: string }).routine === 'RevalidateCachedQuery'
+
+/** True if the connection has ended, or is of no use any more: on a replica it takes no writes. */
 export const isLost = (error: unknown): boolean =>
   error instanceof LostConnection ||
+  isOutdated(error) ||
   (error as { severity?: string } | null)?.severity === 'FATAL' ||
   /^(?:08|57P|25006$)/.test(codeOf(error)) ||
   /^E(?:AI_)?[A-Z]+$/.test(codeOf(error)) ||

@@ -46,7 +46,7 @@ export const aboutFiles: { file: string; tests?: string[]; why: string }[] = [
       'what retention has removed can be read nowhere, and the file gets smaller',
       'a relay that has done everything forgets everybody it has written to',
     ],
-    why: 'the bytes and the size of a file, and a command that holds it alone',
+    why: 'the size of a file; a life that buries the node it runs at',
   },
 ]
 

@@ -4,7 +4,7 @@ import { SlidingWindow } from '../sliding-window.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { limitLock } from './limit-lock.ts'
 import type { LimitShares, LimitWindow, LimitWindows } from './limit-shares.ts'
-import { ForgottenWindows, maxKeys } from './local-windows.ts'
+import { ForgottenWindows, maxDivided } from './local-windows.ts'
 import type { Nodes } from './nodes.ts'
 
 interface SharesServices {
@@ -71,7 +71,6 @@ interface WindowServices extends SharesServices {
 class LeasedWindows implements LimitWindows {
   readonly #services: WindowServices
   readonly #byKey = new Map<string, LeasedWindow>()
-  /** For what is not kept, of keys beyond so many: a flood of them costs no rows. */
   readonly #own: LimitWindows | null
   #log: Pick<Log, 'warn'> = { warn() {} }
   #telling: Promise<void> = Promise.resolve()
@@ -86,7 +85,7 @@ class LeasedWindows implements LimitWindows {
   of(key: string): LimitWindow {
     const known = this.#byKey.get(key)
     if (known) return known
-    if (this.#own && this.#byKey.size >= maxKeys) return this.#own.of(key)
+    if (this.#own && this.#byKey.size >= maxDivided) return this.#own.of(key)
     const window = new LeasedWindow(`${this.#services.name} ${key}`, this.#services)
     this.#byKey.set(key, window)
     return window

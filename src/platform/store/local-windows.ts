@@ -14,7 +14,9 @@ interface LocalServices {
 /** How often what has changed is saved, ms: so much is forgotten after a crash. */
 const saveEveryMs = 1_000
 /** Keys of what is not kept; beyond that the least recently active one starts afresh. */
-export const maxKeys = 10_000
+const maxKeys = 10_000
+/** Keys of what is not kept that nodes divide. Beyond that each counts for itself: a flood of keys costs no rows. */
+export const maxDivided = 1_000
 
 /** For one node alone: it counts in memory, and asks nobody. */
 export const aloneWithLimits = (services: LocalServices): LimitShares => ({

@@ -93,7 +93,7 @@ const refusals = {
 /** What is left of deleted rows where there are no files to overwrite, and what to do about it. */
 export const leftOnServer =
   'The rows are gone. But the database is on a server, where Sterna cannot overwrite what is deleted: to be rid of the bytes too, run ' +
-  '"vacuum full", and let the archived WAL, the replicas and the backups of the server do without it or expire.'
+  '"vacuum full", during which no mail is accepted, and delete the archived WAL and the backups from before.'
 
 /** @throws SternaError `invalid_state`, with what to do instead, if the database is on a server */
 export function requireFiles<T>(files: T | null, forWhat: keyof typeof refusals): T {

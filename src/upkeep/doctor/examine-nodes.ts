@@ -1,4 +1,5 @@
 import { isHarmless } from '../../platform/health.ts'
+import { isoTime } from '../../platform/iso-time.ts'
 import type { ListedNode } from '../../platform/store/node-rows.ts'
 import { type Finding, sayOf } from './finding.ts'
 
@@ -15,6 +16,8 @@ export function judgeNodes(nodes: readonly ListedNode[]): Finding[] {
       const machines = [...new Set(those.map(({ machine }) => machine))].join(', ')
       return [say[isHarmless(fault) ? 'warning' : 'failed']('node_fault', { machines, fault, since, message })]
     }),
-    ...nodes.filter(({ faults }) => faults.length === 0).map(({ machine }) => say.ok('node_fine', { machine })),
+    ...nodes
+      .filter(({ faults }) => faults.length === 0)
+      .map(({ machine, heardAt }) => say.ok('node_fine', { machine, time: isoTime(heardAt) })),
   ]
 }

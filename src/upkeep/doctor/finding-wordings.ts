@@ -30,7 +30,7 @@ const openWebPort = 'Open the port, and have http.tls_listen or a proxy answer t
 
 /** What the doctor finds. */
 export const findingWordings = {
-  node_fine: { what: '{machine} reports no faults.' },
+  node_fine: { what: '{machine} reported no faults at {time}.' },
   node_fault: { what: '{machines}: the fault {fault}, since {since}.', advice: '{message}' },
 
   too_slow: { what: 'This took too long.', advice: 'Check the network and dns.servers, and run the check again.' },

@@ -174,7 +174,7 @@ export const storedTables: Record<string, StoredTable> = {
   preview: { about: 'HTML, sealed with the key of its link', kept: 'a minute', none: 'id digest holder_id size pictures expires_at html' },
   used_challenge: { about: 'challenges for passkeys that were answered', kept: 'until they expire', none: 'id expires_at' },
   counted_use: { about: 'attempts to log in and the like, whose as a digest', kept: 'up to an hour', none: 'id key expires_at' },
-  limit_share: { about: 'parts of limits', kept: 'a minute', none: 'key node share used frees_at window_ms expires_at' },
+  limit_share: { about: 'parts of limits, also by network', kept: 'a minute', none: 'key node share used frees_at window_ms expires_at' },
   limit_lock: { about: 'locks for limits', kept: whileUsed, none: 'place' },
   user_session: { about: 'logins', kept: '30 days', users: 'address user_agent', none: 'id user_id digest created_at last_seen_at' },
   audit: {

@@ -46,12 +46,12 @@ test('the last findings are shown for as long as the request allows, and shared 
 
 test('what the nodes say of themselves is shown as it is now, and first', async () => {
   let machine = 'one'
-  const examineNodes = async () => [sayOf('node').ok('node_fine', { machine })]
+  const examineNodes = async () => [sayOf('node').ok('node_fine', { machine, time: 'noon' })]
   const examinations = new Examinations(settableClock(), async () => [sayOf('resolver').ok('resolver_fine')], examineNodes)
   const seen = async () => (await examinations.latest(60_000)).findings.map(({ what }) => what)
-  expect(await seen()).toEqual(['one reports no faults.', expect.stringContaining('name servers')])
+  expect(await seen()).toEqual(['one reported no faults at noon.', expect.stringContaining('name servers')])
   machine = 'two'
-  expect((await seen())[0]).toBe('two reports no faults.')
+  expect((await seen())[0]).toBe('two reported no faults at noon.')
 })
 
 test('an examination that fails is not kept', async () => {

@@ -17,7 +17,7 @@ const told = (...nodes: ListedNode[]) => judgeNodes(nodes).map(({ status, what, 
 test('each fault is told with its machine, and what to do about it', () => {
   expect(told(node('one'), node('two', fault('disk_full', '2026-11-21T06:00:00.000Z')))).toEqual([
     ['failed', 'two: the fault disk_full, since 2026-11-21T06:00:00.000Z.', 'Mend it.'],
-    ['ok', 'one reports no faults.', null],
+    ['ok', 'one reported no faults at 1970-01-01T00:00:00.000Z.', null],
   ])
 })
 

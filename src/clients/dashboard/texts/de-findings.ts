@@ -32,7 +32,7 @@ const howOnEach = 'docs/tls.md zeigt, wie, auch in einem Container und hinter ei
 
 /** What the doctor finds. */
 export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
-  node_fine: { what: '{machine} meldet keine Fehler.' },
+  node_fine: { what: '{machine} hat um {time} keine Fehler gemeldet.' },
   node_fault: { what: '{machines}: der Fehler {fault}, seit {since}.', advice: '{message}' },
 
   too_slow: { what: 'Das hat zu lange gedauert.', advice: 'Prüfen Sie das Netz und dns.servers, und prüfen Sie dann noch einmal.' },

@@ -6,6 +6,8 @@ export interface HelloProxy {
   port: number
   /** The bytes of each hello that came, by connection. */
   hellos: number[][]
+  /** Ends its connections. */
+  cut(): void
 }
 
 const handshakeRecord = 22
@@ -56,9 +58,13 @@ export async function helloProxy(
     upstream.on('close', () => client.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  onTestFinished(() => {
+  const cut = (): void => {
     for (const socket of open) socket.destroy()
+    open.clear()
+  }
+  onTestFinished(() => {
+    cut()
     server.close()
   })
-  return { host, port: (server.address() as AddressInfo).port, hellos }
+  return { host, port: (server.address() as AddressInfo).port, hellos, cut }
 }

@@ -63,7 +63,7 @@ export type FromThread =
   | { type: 'looked up'; lookUp: LookUp }
   /** Why the smarthost refused us; null: it accepted us. */
   | { type: 'login'; refusal: string | null }
-  /** It drops large hellos. */
+  /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

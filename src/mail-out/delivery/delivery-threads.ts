@@ -31,8 +31,8 @@ export interface Delivery {
   dropKey(id: string): void
   /** What this server listens on from now on: never connected to. */
   setOwnListeners(listeners: ListenAddress[]): void
-  /** A host that drops large hellos. */
-  addClassicalHost(host: ClassicalHost): void
+  /** A host that drops large hellos, or no longer does. */
+  setClassicalHost(host: ClassicalHost): void
   /** Lets transactions under way finish for this long, then breaks them off; mail that has not begun is postponed. */
   stop(graceMs: number): Promise<void>
 }
@@ -50,7 +50,7 @@ interface Told {
   lookUp(lookUp: LookUp): void
   /** Why the smarthost refuses our mail; null: it does not. */
   login(refusal: string | null): void
-  /** A host was found to drop large hellos. */
+  /** A host was found to drop large hellos, or to do so no longer. */
   classicalHost(host: ClassicalHost): void
 }
 
@@ -102,8 +102,9 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
       known.listeners = listeners
       tellAll({ type: 'listeners', listeners })
     },
-    addClassicalHost(host) {
-      known.classicalHosts.set(host.key, host)
+    setClassicalHost(host) {
+      if (host.foundAt === null) known.classicalHosts.delete(host.key)
+      else known.classicalHosts.set(host.key, host)
       tellAll({ type: 'classical host', host })
     },
     stop: async (graceMs) => void (await Promise.all(all.map((each) => each.stop(graceMs)))),

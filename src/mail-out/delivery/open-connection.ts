@@ -7,7 +7,7 @@ import { deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome
 import type { RouteHost } from './route.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
-import { handshake, hasLostLargeHello, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
+import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
 import { tlsObjection, type TlsMode } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
@@ -72,13 +72,18 @@ export async function openConnection(
     opening = { ...opening, offered: null, isResuming: false, handshake: null }
     opened = await open(opening)
   }
-  if (groups === 'all' && hasTlsTrouble(opened) && hasLostLargeHello(opening)) {
-    classicalHosts.suspect(host)
+  if (groups === 'classical') {
+    if (opening.handshake?.isDone === false) classicalHosts.failed(host)
+    return opened
+  }
+  const largeHello = largeHelloOf(opening)
+  if (largeHello === 'reached') classicalHosts.reached(host)
+  if (largeHello === 'lost' && hasTlsTrouble(opened)) {
     context.transcript.note('again, with classical groups only: the host may drop large hellos')
     opening = { ...opening, groups: 'classical', handshake: null }
     opened = await open(opening)
+    if (opening.handshake?.isDone) classicalHosts.lost(host, context.at)
   }
-  if (opening.groups === 'classical' && opening.handshake) classicalHosts.tried(host, opening.handshake.isDone, context.at)
   return opened
 }
 

@@ -3,7 +3,15 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import type { RouteHost } from './route.ts'
-import { connectionFault, handshakeOptions, isTlsFault, type HelloGroups, type TlsMode, type TlsTrouble } from './tls-policy.ts'
+import {
+  connectionFault,
+  handshakeOptions,
+  isTlsFault,
+  postQuantumGroup,
+  type HelloGroups,
+  type TlsMode,
+  type TlsTrouble,
+} from './tls-policy.ts'
 import type { KeptSession, TlsSessions } from './tls-sessions.ts'
 
 export interface HandshakeServices {
@@ -30,6 +38,8 @@ export interface HandshakeOpening {
 
 interface Handshake {
   isDone: boolean
+  /** Whether its hellos were large; known once it is done. */
+  hasSentLarge: boolean
   /** The bytes that it has sent so far. */
   sent: () => number
 }
@@ -46,7 +56,7 @@ export function secure(opening: HandshakeOpening, over: Socket): Secured {
   opening.isResuming = offered !== null
   over.on('error', () => {})
   const sentBefore = over.bytesWritten
-  const handshake: Handshake = { isDone: false, sent: () => over.bytesWritten - sentBefore }
+  const handshake: Handshake = { isDone: false, hasSentLarge: false, sent: () => over.bytesWritten - sentBefore }
   opening.handshake = handshake
   const session = offered && { session: offered.session }
   const socket = connectTls({ ...handshakeOptions(host.name, services.secureContextFor(groups)), ...session, socket: over })
@@ -56,6 +66,7 @@ export function secure(opening: HandshakeOpening, over: Socket): Secured {
     handshake.isDone = true
     const judged = services.sessions.judge(socket, host, { policy, offered, groups })
     opening.isResuming = judged.isResumed
+    handshake.hasSentLarge = !judged.isResumed && judged.group === postQuantumGroup
     resolve(judged)
   })
   return { socket, tls }
@@ -96,6 +107,9 @@ export function handshake(plain: Socket, opening: HandshakeOpening): Promise<Sec
 /** A hello is this large only with a share of a post-quantum group, bytes. */
 const largeHello = 1_200
 
-/** True if the handshake failed after a hello of more than one packet. */
-export const hasLostLargeHello = ({ handshake }: HandshakeOpening): boolean =>
-  handshake !== null && !handshake.isDone && handshake.sent() > largeHello
+/** What has become of a hello of more than one packet; null if none was sent. */
+export function largeHelloOf({ handshake }: HandshakeOpening): 'reached' | 'lost' | null {
+  if (handshake === null) return null
+  if (handshake.isDone) return handshake.hasSentLarge ? 'reached' : null
+  return handshake.sent() > largeHello ? 'lost' : null
+}

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts'
 import type { ChangeFollower, Changes } from '../../platform/store/changes.ts'
-import type { Database } from '../../platform/store/database.ts'
-import { classicalForMs, type ClassicalHost } from '../delivery/classical-hosts.ts'
+import type { Database, Statement } from '../../platform/store/database.ts'
+import { classicalForMs, maxClassicalHosts, type ClassicalHost } from '../delivery/classical-hosts.ts'
 
 interface ListServices {
   db: Pick<Database, 'read' | 'write'>
@@ -31,26 +31,36 @@ export class ClassicalHostList implements ChangeFollower {
     await this.#read(key)
   }
 
-  /** Keeps what a thread has found, for a week. */
-  async add(host: ClassicalHost): Promise<void> {
-    const { db, changes, clock } = this.#services
+  /** Keeps what a thread has found, for a week; of more hosts than fit, only this node knows. */
+  async set(host: ClassicalHost): Promise<void> {
+    const { db, changes } = this.#services
     this.#told(host)
-    await db.write([
-      { sql: 'delete from classical_host where found_at <= :since', params: { since: clock.now() - classicalForMs } },
-      {
-        sql: `insert into classical_host (id, found_at) values (:key, :foundAt)
-          on conflict (id) do update set found_at = excluded.found_at`,
-        params: { ...host },
-      },
-      ...changes.note(kind, host.key),
-    ])
+    const { key, foundAt } = host
+    await db.write([foundAt === null ? forget(key) : keep(key, foundAt), ...changes.note(kind, key)])
   }
 
   async #read(key: string | null): Promise<void> {
     const rows = await this.#services.db.read<{ id: string; found_at: number }>(
-      'select id, found_at from classical_host where id = coalesce(:key, id) order by found_at',
-      { key },
+      'select id, found_at from classical_host where id = coalesce(:key, id) and found_at > :since order by found_at',
+      { key, since: this.#services.clock.now() - classicalForMs },
     )
+    if (key !== null && rows.length === 0) this.#told({ key, foundAt: null })
     for (const { id, found_at } of rows) this.#told({ key: id, foundAt: found_at })
   }
+}
+
+const forget = (key: string): Statement => ({ sql: 'delete from classical_host where id = :key', params: { key } })
+
+const keep = (key: string, foundAt: number): Statement => ({
+  sql: `insert into classical_host (id, found_at)
+        select cast(:key as text), cast(:foundAt as bigint)
+         where (select count(*) from classical_host where id <> :key) < :most
+        on conflict (id) do update set found_at = excluded.found_at`,
+  params: { key, foundAt, most: maxClassicalHosts },
+})
+
+/** Removes the hosts whose week is over. */
+export async function sweepClassicalHosts(db: Pick<Database, 'write'>, now: number): Promise<void> {
+  const sql = 'delete from classical_host where found_at <= :since'
+  await db.write([{ sql, params: { since: now - classicalForMs } }], { mayBatch: true })
 }

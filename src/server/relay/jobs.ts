@@ -1,3 +1,4 @@
+import { sweepClassicalHosts } from '../../mail-out/queue/classical-host-list.ts'
 import { sweepDomainReports } from '../../mail-back/domain-report/domain-report-store.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { Retention } from '../../mail/message/retention.ts'
@@ -45,6 +46,7 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
     { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
     { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
+    { name: 'hosts that drop large hellos', cron, run: () => sweepClassicalHosts(db, clock.now()) },
     { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
   ]
 }

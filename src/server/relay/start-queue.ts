@@ -45,12 +45,12 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
       classicalHost: (host) => {
         classicalHosts
-          .add(host)
-          .catch((error: unknown) => log.warn({ host: host.key, error }, 'that a host drops large hellos could not be stored'))
+          .set(host)
+          .catch((error: unknown) => log.warn({ host: host.key, error }, 'whether a host drops large hellos could not be stored'))
       },
     },
   )
-  const classicalHosts = new ClassicalHostList(services, (host) => delivery.addClassicalHost(host))
+  const classicalHosts = new ClassicalHostList(services, (host) => delivery.setClassicalHost(host))
   const envelopes = jobEnvelopes({ ...services, delivery })
   const queue = new QueueRunner(
     {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { classicalForMs } from '../../../src/mail-out/delivery/classical-hosts.ts'
+import { classicalForMs, lostAgainMs } from '../../../src/mail-out/delivery/classical-hosts.ts'
 import { jobOf, linesOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import { helloProxy } from '../../support/hello-proxy.ts'
 import { testCertificate, type TestCertificate } from '../../support/test-certificates.ts'
@@ -56,13 +56,56 @@ describe.each<[string, (hello: { bytes: number; number: number }) => boolean]>([
     const delivery = testDelivery([proxy], { limits, now: () => now })
     const key = `${proxy.host} ${proxy.port}`
     const sendAfter = (ms: number) => delivery.attempt(jobOf({ at: (now = at + ms) }))
-    for (const after of [0, day, classicalForMs - 2 * hour]) await sendAfter(after)
-    expect(proxy.hellos.map(({ length }) => length)).toEqual([2, 1, 1, 1])
-    expect(delivery.classicalHosts).toEqual([{ key, foundAt: at }])
-    await sendAfter(classicalForMs)
-    expect(proxy.hellos.map(({ length }) => length)).toEqual([2, 1, 1, 1, 2, 1])
-    expect(delivery.classicalHosts.at(-1)).toEqual({ key, foundAt: at + classicalForMs })
+    for (const after of [0, 1_000]) await sendAfter(after)
+    expect(delivery.classicalHosts).toEqual([])
+    const foundAt = at + lostAgainMs
+    for (const after of [0, day, classicalForMs - 2 * hour]) await sendAfter(lostAgainMs + after)
+    // It loses a large hello that resumes a session, too.
+    expect(proxy.hellos.map(({ length }) => length)).toEqual([2, 1, 2, 2, 1, 2, 2, 1, 1, 1])
+    expect(delivery.classicalHosts).toEqual([{ key, foundAt }])
+    await sendAfter(lostAgainMs + classicalForMs)
+    expect(proxy.hellos.map(({ length }) => length).slice(10, 11)).toEqual([2])
+    expect(delivery.classicalHosts).toHaveLength(1)
   })
+})
+
+it('a healthy host whose handshakes break off now and then is not noted', async () => {
+  let isBroken = false
+  const mx = await modernHost()
+  const proxy = await helloProxy(mx, ({ number }) => isBroken && number === 2)
+  const at = Date.UTC(2026, 10, 28)
+  let now = at
+  const delivery = testDelivery([proxy], { limits, now: () => now })
+  const send = (ms: number, broken: boolean) => ((isBroken = broken), delivery.attempt(jobOf({ at: (now = at + ms) })))
+  for (const [minutes, broken] of [
+    [0, true],
+    [10, false],
+    [20, true],
+    [30, true],
+    [40, false],
+  ] as const)
+    expect(await send(minutes * 60_000, broken)).toMatchObject({ outcome: { type: 'delivered' }, tls: { classical_only: broken } })
+  expect(delivery.classicalHosts).toEqual([])
+})
+
+it('a noted host is offered all groups again once a handshake has failed there', async () => {
+  let resets: (hello: { number: number }) => boolean = ({ number }) => number === 2
+  const proxy = await helloProxy(await modernHost(), (hello) => resets(hello))
+  const at = Date.UTC(2026, 10, 28)
+  let now = at
+  const delivery = testDelivery([proxy], { limits, now: () => now })
+  const key = `${proxy.host} ${proxy.port}`
+  const sendAfter = (ms: number) => delivery.attempt(jobOf({ at: (now = at + ms), tls: 'require' }))
+  await sendAfter(0)
+  await sendAfter(lostAgainMs)
+  resets = () => true
+  expect(await sendAfter(hour)).toMatchObject({ outcome: { type: 'deferred' } })
+  expect(delivery.classicalHosts).toEqual([
+    { key, foundAt: at + lostAgainMs },
+    { key, foundAt: null },
+  ])
+  resets = () => false
+  expect(await sendAfter(2 * hour)).toMatchObject({ outcome: { type: 'delivered' }, tls: { classical_only: false } })
 })
 
 it('a host whose handshake fails with classical groups too is offered all again', async () => {
@@ -86,6 +129,7 @@ it('a host with TLS from the first byte that resets the second hello gets its ma
     tls: { isImplicit: true, policy: 'require' },
   }
   expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, tls: { version: 'TLSv1.3' } })
+  await delivery.attempt(jobOf({ at: jobOf().at + lostAgainMs }))
   expect(delivery.classicalHosts).toHaveLength(1)
 })
 

@@ -13,7 +13,7 @@ interface WatchServices {
   /** Null: only the key file is watched. */
   files: Pick<StoreFiles, 'paths'> | null
   /** Takes over what is added to the key file. */
-  secrets: Pick<KeyRing, 'takeOver'>
+  secrets: Pick<KeyRing, 'takeOver' | 'used'>
   health: Health
 }
 
@@ -28,6 +28,7 @@ export class DataWatch {
   readonly #secrets: WatchServices['secrets']
   /** The identity of each database file when it was opened. */
   readonly #opened = new Map<string, string>()
+  /** The identity of the key file when it was read, and the key that was in use then. */
   #key: string | null = null
   #timer: NodeJS.Timeout | undefined
 
@@ -59,7 +60,8 @@ export class DataWatch {
     const [changed] = now.filter(({ path, found }) => found !== undefined && found !== this.#opened.get(path))
     this.#health.set('database_gone', changed !== undefined, { path: changed?.path })
     const { secretKeyFile } = this.#config
-    const key = await identityOf(secretKeyFile, ({ mode, mtimeNs, ctimeNs, size }) => `${mode}:${mtimeNs}:${ctimeNs}:${size}`)
+    const { used } = this.#secrets
+    const key = await identityOf(secretKeyFile, ({ mode, mtimeNs, ctimeNs, size }) => `${mode}:${mtimeNs}:${ctimeNs}:${size}:${used}`)
     if (key === undefined || (key !== null && key === this.#key)) return
     this.#key = key
     this.#health.set('key_file', key === null || !this.#takesOver(secretKeyFile), { path: secretKeyFile })

@@ -114,6 +114,16 @@ test('a new key is used once both nodes have it, and until then and after, every
   await expect.poll(() => faultsOf(a)).toMatchObject([expect.stringContaining(`missing at: ${b.relay.services.owner} on `)])
   expect([keysOf(a).used, keysOf(b).used, keysOf(a).newest === before]).toEqual([before, before, false])
   expect((await rotate()).stderr).toContain('has a new key already, which is not in use yet')
+  const second = await runCommand({ argv: ['rotate', 'secret-key'], cwd: '/' }, b.relay.services)
+  expect(second).toMatchObject({ stderr: expect.stringContaining(`The node ${a.relay.services.owner} on `) })
+  expect(second.stderr).toContain('has a new key already, which')
+  expect(readFileSync(keyFiles.b, 'latin1')).toBe(readFileSync(copy, 'latin1'))
+  // Put back, it is as if it had never been made.
+  const rotated = readFileSync(keyFiles.a)
+  copyFileSync(copy, keyFiles.a)
+  await expect.poll(() => [faultsOf(a), keysOf(a).newest]).toEqual([[], before])
+  writeFileSync(keyFiles.a, rotated)
+  await expect.poll(() => faultsOf(a)).toMatchObject([expect.stringContaining('missing at: ')])
   // What A seals now is nothing to B but what it was.
   await addDomain(a, 'new.example')
   await b.relay.services.changes.caughtUp()

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, renameSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openKeyFile } from '../../src/senders/account/key-file.ts'
+import { addGeneration, openKeyFile } from '../../src/senders/account/key-file.ts'
 import { KeyRing } from '../../src/senders/account/key-ring.ts'
 import { DataWatch } from '../../src/upkeep/data-watch.ts'
 import { Health } from '../../src/platform/health.ts'
@@ -15,14 +15,15 @@ async function watched() {
   onTestFinished(() => db.close())
   const secretKeyFile = join(dataDir, 'secret.key')
   const health = new Health({ clock: { now: () => 0 }, log: silentLog })
-  const watch = new DataWatch({ config: { secretKeyFile }, files, secrets: new KeyRing(openKeyFile(secretKeyFile), null), health })
+  const secrets = new KeyRing(openKeyFile(secretKeyFile), null)
+  const watch = new DataWatch({ config: { secretKeyFile }, files, secrets, health })
   await watch.start()
   onTestFinished(() => watch.stop())
   const faults = async (): Promise<string[]> => {
     await watch.look()
     return health.faults.map(({ name }) => name)
   }
-  return { dataDir, secretKeyFile, faults }
+  return { dataDir, secretKeyFile, secrets, faults }
 }
 
 test.each(['sterna.db', 'sterna.db-wal', 'sterna.db-shm'])('reports that %s was removed or replaced, until it is back', async (name) => {
@@ -61,5 +62,25 @@ test('reports that the key file is gone, was replaced, or cannot be used at the 
   expect(await faults()).toEqual([])
   // The same key, written anew.
   utimesSync(secretKeyFile, 1, 1)
+  expect(await faults()).toEqual([])
+})
+
+test('a new key may be withdrawn until it is in use', async () => {
+  const { secretKeyFile, secrets, faults } = await watched()
+  const before = `${secretKeyFile}.before`
+  copyFileSync(secretKeyFile, before)
+  const withdraw = () => renameSync(before, secretKeyFile)
+  addGeneration(secretKeyFile)
+  expect(await faults()).toEqual([])
+  const added = secrets.newest
+  expect(added).not.toBe(secrets.used)
+  copyFileSync(secretKeyFile, `${secretKeyFile}.new`)
+  withdraw()
+  expect(await faults()).toEqual([])
+  expect(secrets.newest).toBe(secrets.used)
+  // Other nodes had it, and one has taken it into use at that moment.
+  expect(secrets.use(added)).toBe(true)
+  expect(await faults()).toEqual(['key_file'])
+  renameSync(`${secretKeyFile}.new`, secretKeyFile)
   expect(await faults()).toEqual([])
 })

@@ -1,6 +1,8 @@
 import { addGeneration, fingerprintOf, hasKey, readKeyFile } from '../../senders/account/key-file.ts'
 import { knownFingerprint } from '../../senders/account/sealed-secrets.ts'
 import { SternaError } from '../../platform/errors.ts'
+import type { Database } from '../../platform/store/database.ts'
+import { nodesWithout } from '../../platform/store/node-rows.ts'
 import type { Command } from './command.ts'
 
 export const rotateCommands: Command[] = [
@@ -14,6 +16,7 @@ export const rotateCommands: Command[] = [
       'links in mail that was sent, its bounces, and erased addresses on suppression lists need them.',
     async run(_input, { config: { secretKeyFile: path }, db, hasNodes }) {
       requireCurrent(path, await knownFingerprint(db))
+      await requireNewest(path, db)
       addGeneration(path)
       const keys = readKeyFile(path).generations.length
       const next = (await hasNodes())
@@ -40,4 +43,16 @@ function requireCurrent(path: string, known: string | null): void {
     )
   }
   throw new SternaError('invalid_state', `${path} does not open all stored secrets of this database. sterna doctor says more.`)
+}
+
+/** @throws SternaError `invalid_state` if a node has a newer key than the file: of two new keys, none would be in the files of all nodes */
+async function requireNewest(path: string, db: Pick<Database, 'read'>): Promise<void> {
+  const others = await nodesWithout(db, fingerprintOf(readKeyFile(path)))
+  const other = others.find(({ newestKey }) => newestKey !== null)
+  if (!other) return
+  throw new SternaError(
+    'invalid_state',
+    `The node ${other.name} on ${other.machine} has a new key already, which ${path} lacks. Copy the key file of that node to ${path}: ` +
+      'the key is used once all nodes have it. Or put the earlier file back there, wait a few seconds, and rotate again.',
+  )
 }

@@ -24,7 +24,8 @@ const attemptsFile = 'attempts.json'
 /**
  * Earlier versions kept the account, the certificates and the attempts in files. What is there goes into the database, where that knows nothing
  * of it yet. The files stay for those who go back to such a version: a certificate until it was renewed or has expired, the rest until no
- * certificate is left. A file that cannot be used stays, and what it was for is ordered again.
+ * certificate is left and the database has it. A file that cannot be used stays, and what it was for is ordered again. What is of another
+ * authority than this one stays for that, but for what has expired.
  * @param directory of all authorities
  */
 export async function adoptFiles({ db, secrets, log, now }: AdoptServices, state: AcmeState, directory: string): Promise<void> {

@@ -89,9 +89,16 @@ export const tellNewestKey = (name: string, newestKey: string): Statement => ({
   params: { name, newestKey },
 })
 
+interface NodeKey {
+  name: string
+  machine: string
+  /** Null if its version does not tell. */
+  newestKey: string | null
+}
+
 /** The nodes whose newest key is another, as somebody knows them. One that has just died may be among them. */
-export async function nodesWithout(db: Pick<Database, 'read'>, newestKey: string): Promise<{ name: string; machine: string }[]> {
-  return db.read('select name, machine from node where beat >= 0 and newest_key is distinct from :newestKey order by name', { newestKey })
+export async function nodesWithout(db: Pick<Database, 'read'>, newestKey: string): Promise<NodeKey[]> {
+  return db.read('select name, machine, newest_key as "newestKey" from node where beat >= 0 and newest_key is distinct from :newestKey order by name', { newestKey })
 }
 
 /** Tells the other nodes of this one, and that it lives. */

@@ -6,6 +6,8 @@ import { fingerprintOf, hasKey, type KeyFile, type Secrets } from './key-file.ts
  */
 export class KeyRing implements Secrets {
   #file: KeyFile
+  /** What `#file` has replaced: the key that is taken into use just then may have been withdrawn with it. */
+  #replaced: KeyFile | null = null
   #used: Secrets
 
   /** @param used null if the database names none: the newest of the file */
@@ -45,18 +47,26 @@ export class KeyRing implements Secrets {
     return this.#used.open(sealed, context)
   }
 
-  /** Opens with what a file has now. False if that lacks a key, and nothing has changed: what was sealed with it may be stored. */
+  /**
+   * Opens with what a file has now. False if that lacks the key in use or one that was in use before, and nothing has changed: what was sealed
+   * with it may be stored. A newer key that was never in use may go again.
+   */
   takeOver(file: KeyFile): boolean {
-    if (!this.generations.every((deriveKey) => hasKey(file, fingerprintOf({ deriveKey })))) return false
+    const names = this.#file.generations.map((deriveKey) => fingerprintOf({ deriveKey }))
+    if (!names.slice(names.indexOf(this.used)).every((name) => hasKey(file, name))) return false
     this.#used = file.usedWith(this.used) ?? file
+    this.#replaced = this.#file
     this.#file = file
     return true
   }
 
-  /** Seals and signs with this key from now on. False if the file lacks it, and nothing has changed. */
+  /** Seals and signs with this key from now on. False if neither the file has it nor the one before had, and nothing has changed. */
   use(fingerprint: string): boolean {
-    const used = this.#file.usedWith(fingerprint)
-    if (used) this.#used = used
-    return used !== null
+    const file = [this.#file, this.#replaced].find((each) => each && hasKey(each, fingerprint))
+    const used = file?.usedWith(fingerprint)
+    if (!file || !used) return false
+    this.#file = file
+    this.#used = used
+    return true
   }
 }

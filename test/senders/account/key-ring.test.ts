@@ -24,6 +24,23 @@ test('a key that was added is opened with at once, and sealed and signed with on
   expect(keys()).toBe(keys())
 })
 
+test('a new key that was never used may go again, or give way to another one', () => {
+  const ring = new KeyRing(secretsFrom(second, first), nameOf(first))
+  for (const file of [secretsFrom(third, first), secretsFrom(first), secretsFrom(second, first)]) {
+    expect(ring.takeOver(file)).toBe(true)
+    expect([ring.used, ring.newest]).toEqual([nameOf(first), fingerprintOf(file)])
+  }
+  expect(ring.takeOver(secretsFrom(second))).toBe(false)
+})
+
+test('a key that is withdrawn while it is taken into use seals, and is missed in the file', () => {
+  const ring = new KeyRing(secretsFrom(second, first), nameOf(first))
+  expect(ring.takeOver(secretsFrom(first))).toBe(true)
+  expect(ring.use(nameOf(second))).toBe(true)
+  expect(secretsFrom(second).open(ring.seal(plain, 'x'), 'x')).toEqual(plain)
+  expect(ring.takeOver(secretsFrom(first))).toBe(false)
+})
+
 test('a file that lacks a key is not taken over, nor is a key used that the file lacks', () => {
   const ring = new KeyRing(secretsFrom(second, first), nameOf(second))
   for (const file of [secretsFrom(second), secretsFrom(first), secretsFrom(third)]) expect(ring.takeOver(file)).toBe(false)

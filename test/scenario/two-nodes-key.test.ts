@@ -114,9 +114,9 @@ test('a new key is used once both nodes have it, and until then and after, every
   await expect.poll(() => faultsOf(a)).toMatchObject([expect.stringContaining(`missing at: ${b.relay.services.owner} on `)])
   expect([keysOf(a).used, keysOf(b).used, keysOf(a).newest === before]).toEqual([before, before, false])
   expect((await rotate()).stderr).toContain('has a new key already, which is not in use yet')
-  const second = await runCommand({ argv: ['rotate', 'secret-key'], cwd: '/' }, b.relay.services)
-  expect(second).toMatchObject({ stderr: expect.stringContaining(`The node ${a.relay.services.owner} on `) })
-  expect(second.stderr).toContain('has a new key already, which')
+  const atOther = await runCommand({ argv: ['rotate', 'secret-key'], cwd: '/' }, b.relay.services)
+  expect(atOther).toMatchObject({ stderr: expect.stringContaining(`The node ${a.relay.services.owner} on `) })
+  expect(atOther.stderr).toContain('has a new key already, which')
   expect(readFileSync(keyFiles.b, 'latin1')).toBe(readFileSync(copy, 'latin1'))
   // Put back, it is as if it had never been made.
   const rotated = readFileSync(keyFiles.a)

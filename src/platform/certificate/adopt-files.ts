@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { AcmeState, StoredAccount } from './acme-state.ts'
-import { certificateRows, issuedId, keepCertificate } from './certificate-rows.ts'
+import { certificateRows, issuedId, keepCertificate, openRow, type CertificateRow } from './certificate-rows.ts'
 import { pairIn } from './issued-certificates.ts'
 import type { Sealer } from './sealer.ts'
 
@@ -22,52 +22,64 @@ const accountFile = 'account.json'
 const attemptsFile = 'attempts.json'
 
 /**
- * Earlier versions kept the account, the certificates and the attempts in files. What is there goes into the database, where that knows nothing
- * of it yet. The files stay for those who go back to such a version: a certificate until it was renewed or has expired, the rest until no
- * certificate is left and the database has it. A file that cannot be used stays, and what it was for is ordered again. What is of another
- * authority than this one stays for that, but for what has expired.
+ * Earlier versions kept the account, the certificates and the attempts in files. What is there of this authority goes into the database, where
+ * that has none that can be used. The files stay for those who go back to such a version: a certificate until it was renewed or has expired, the
+ * rest until no certificate is left and the database has it. A file that cannot be used stays, and what it was for is ordered again.
  * @param directory of all authorities
  */
 export async function adoptFiles({ db, secrets, log, now }: AdoptServices, state: AcmeState, directory: string): Promise<void> {
   const { authority } = state
   const own = join(directory, authority)
-  const rows = await certificateRows(db, { authority })
+  const inUse = new Map((await certificateRows(db, { authority })).map((row) => [row.name, usable(row, secrets)]))
+  const account = await state.account()
   const isKnown = await state.isKept()
   const batch: Statement[] = []
   await eachFile(own, log, async (file, text) => {
     const name = certificateFile.exec(file)?.[1]
-    if (name !== undefined && rows.every((row) => row.name !== name) && !isOver(text, { now })) {
+    if (name !== undefined && !inUse.get(name) && !isOver(text, { now })) {
       batch.push(keepCertificate({ id: issuedId(authority, name), authority, name }, { ...pairIn(name, text), now: 0 }, secrets))
     }
-    if (file === accountFile && !isKnown) batch.push(state.accountStatement(accountIn(text)))
+    if (file === accountFile && !account) batch.push(state.accountStatement(accountIn(text)))
     if (file === attemptsFile && !isKnown) batch.push(state.attemptsStatement(text))
   })
   if (batch.length > 0) {
     await db.write(batch)
     log.info({ directory: own, adopted: batch.length }, 'certificates and account were taken from files into the database')
   }
-  const chains = new Map(rows.map(({ name, chain }) => [name, chain]))
-  for (const each of await namesIn(directory)) {
-    await removeOver(join(directory, each), (name, text) => isOver(text, { now, inUse: each === authority ? chains.get(name) : undefined }))
-  }
+  await eachFile(own, null, async (file, text) => {
+    const name = certificateFile.exec(file)?.[1]
+    if (name !== undefined && isOver(text, { now, inUse: inUse.get(name) })) await rm(join(own, file))
+  })
+  await removeRest(own, state)
 }
 
-/** Removes the certificates that are over, and the rest of the directory when none is left. */
-async function removeOver(directory: string, isIt: (name: string, text: string) => boolean): Promise<void> {
-  await eachFile(directory, null, async (file, text) => {
-    const name = certificateFile.exec(file)?.[1]
-    if (name !== undefined && isIt(name, text)) await rm(join(directory, file))
+/** Removes what the database has of the account, and the directory, when no certificate is left there. */
+async function removeRest(own: string, state: AcmeState): Promise<void> {
+  if ((await namesIn(own)).some((file) => certificateFile.test(file))) return
+  const account = await state.account()
+  const isKept = await state.isKept()
+  await eachFile(own, null, async (file, text) => {
+    const isTakenOver = file === accountFile ? accountIn(text).key === account?.key : file === attemptsFile && isKept
+    if (isTakenOver) await rm(join(own, file))
   })
-  if ((await namesIn(directory)).some((file) => certificateFile.test(file))) return
-  for (const file of [accountFile, attemptsFile]) await rm(join(directory, file), { force: true })
-  await rmdir(directory).catch(() => {})
+  await rmdir(own).catch(() => {})
 }
 
 /** Whether a certificate has expired, or another one is in use in its place. */
-function isOver(text: string, { now, inUse }: { now: number; inUse?: string | undefined }): boolean {
+function isOver(text: string, { now, inUse }: { now: number; inUse?: X509Certificate | null | undefined }): boolean {
   const found = parsed(text)
-  if (inUse !== undefined && found?.fingerprint256 !== parsed(inUse)?.fingerprint256) return true
-  return found !== null && Date.parse(found.validTo) <= now
+  if (!found) return false
+  return Date.parse(found.validTo) <= now || (inUse?.fingerprint256 ?? found.fingerprint256) !== found.fingerprint256
+}
+
+/** Null if the row cannot be used: a file may be the only good copy. */
+function usable(row: CertificateRow, sealer: Pick<Sealer, 'open'>): X509Certificate | null {
+  try {
+    const { cert, key } = openRow(row, sealer)
+    return parsed(pairIn(row.name, `${cert}\n${key}`).cert)
+  } catch {
+    return null
+  }
 }
 
 function parsed(text: string): X509Certificate | null {
@@ -93,8 +105,10 @@ async function eachFile(directory: string, log: Log | null, use: (file: string, 
 /** @throws Error without a word of the text, which has a key */
 function accountIn(text: string): StoredAccount {
   try {
-    return JSON.parse(text) as StoredAccount
+    const account = JSON.parse(text) as StoredAccount
+    if (typeof account.key === 'string') return account
   } catch {
-    throw new Error('it is not JSON')
+    // The message would have a part of it.
   }
+  throw new Error('it has no account')
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AcmeState } from '../../../src/platform/certificate/acme-state.ts'
@@ -64,11 +64,50 @@ test('a file goes when its certificate was renewed, and the account with the las
   expect(existsSync(join(directory, authority))).toBe(false)
 })
 
-test('what has expired goes, also that of an authority that was left, and is not taken over', async () => {
+test('what has expired goes and is not taken over; what cannot be read or is of another authority stays', async () => {
   const directory = await filesOf('mail.example')
-  writeFileSync(join(directory, 'old-ca.example', 'broken.example.pem'), 'rubbish')
+  writeFileSync(join(directory, authority, 'broken.example.pem'), 'rubbish')
   const { names } = await start(directory, { days: 31 })
   expect(names).toEqual([])
-  expect(readdirSync(directory)).toEqual(['old-ca.example'])
-  expect(readdirSync(join(directory, 'old-ca.example'))).toContain('broken.example.pem')
+  expect(readdirSync(join(directory, authority)).toSorted()).toEqual(['account.json', 'attempts.json', 'broken.example.pem'])
+  expect(readdirSync(join(directory, 'old-ca.example')).toSorted()).toEqual(['account.json', 'attempts.json', 'mail.example.pem'])
+})
+
+test.each([
+  ['broken', '{"key": '],
+  ['of no account', 'null'],
+])('an account file that is %s stays, and is taken over once it was mended', async (_what, text) => {
+  const directory = await filesOf()
+  const file = join(directory, authority, 'account.json')
+  writeFileSync(file, text)
+  const { services, account: none } = await start(directory)
+  expect(none).toBeNull()
+  expect(readFileSync(file, 'latin1')).toBe(text)
+  writeFileSync(file, JSON.stringify(account))
+  expect((await start(directory, { services })).account).toEqual(account)
+  expect(existsSync(file)).toBe(false)
+})
+
+test('an account file stays where the database has another account', async () => {
+  const directory = await filesOf()
+  const services = await certificateServices()
+  await new AcmeState(services, authority).keepAccount({ ...account, key: 'another key' })
+  expect((await start(directory, { services })).account).toMatchObject({ key: 'another key' })
+  expect(readdirSync(join(directory, authority))).toEqual(['account.json'])
+})
+
+test.each([
+  ['chain', 'rubbish'],
+  ['key', Buffer.from('rubbish')],
+])('a certificate whose %s in the database is damaged is taken from its file', async (column, damaged) => {
+  const directory = await filesOf('mail.example')
+  const { services } = await start(directory)
+  const rows = () => services.db.read(`select ${column} as damaged from certificate`)
+  await services.db.write([{ sql: `update certificate set ${column} = :damaged`, params: { damaged } }])
+  await start(directory, { services })
+  expect(readdirSync(join(directory, authority))).toContain('mail.example.pem')
+  expect(await rows()).not.toMatchObject([{ damaged }])
+  const issued = new IssuedCertificates(services, authority)
+  await issued.load()
+  expect(issued.names).toEqual(['mail.example'])
 })

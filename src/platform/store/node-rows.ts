@@ -89,7 +89,7 @@ export const tellNewestKey = (name: string, newestKey: string): Statement => ({
   params: { name, newestKey },
 })
 
-interface NodeKey {
+interface NodeKey extends Row {
   name: string
   machine: string
   /** Null if its version does not tell. */
@@ -98,7 +98,10 @@ interface NodeKey {
 
 /** The nodes whose newest key is another, as somebody knows them. One that has just died may be among them. */
 export async function nodesWithout(db: Pick<Database, 'read'>, newestKey: string): Promise<NodeKey[]> {
-  return db.read('select name, machine, newest_key as "newestKey" from node where beat >= 0 and newest_key is distinct from :newestKey order by name', { newestKey })
+  return db.read(
+    'select name, machine, newest_key as "newestKey" from node where beat >= 0 and newest_key is distinct from :newestKey order by name',
+    { newestKey },
+  )
 }
 
 /** Tells the other nodes of this one, and that it lives. */

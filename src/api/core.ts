@@ -132,7 +132,10 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
   const onDamage = ({ keepsOut, tables, message }: DamagedError): void =>
     health.report(keepsOut ? 'damaged_writing' : 'damaged', { tables, problem: message })
   const onReaderLost = (error: Error): void => log.error({ error }, 'the thread for slow queries has ended; the next one starts another')
-  const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
+  const onUpgrade = ({ isWaiting, ...upgrade }: Upgrade): void =>
+    isWaiting
+      ? log.warn(upgrade, 'the schema of the database cannot be upgraded while others, such as pg_dump, use its tables; it is tried again')
+      : log.info(upgrade, 'the schema of the database is being upgraded')
   const onMachineClock = (aheadMs: number): void => health.set('clock', isClockOff(aheadMs), clockOffset(aheadMs))
   const store = await (outside.open ?? openStore)({
     place: config,

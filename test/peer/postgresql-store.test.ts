@@ -18,6 +18,7 @@ import { LostConnection } from '../../src/platform/store/postgresql/postgres-err
 import { prepareDatabase } from '../../src/platform/store/postgresql/postgres-schema.ts'
 import { postgresPlace } from '../../src/platform/store/postgresql/postgres-url.ts'
 import { migrations, newestSchema } from '../../src/platform/store/schema-steps.ts'
+import type { Upgrade } from '../../src/platform/store/store.ts'
 import { openKeyFile } from '../../src/senders/account/key-file.ts'
 import { openSecrets } from '../../src/senders/account/open-secrets.ts'
 import { cases } from '../support/cases.ts'
@@ -412,8 +413,8 @@ describe('versions side by side', () => {
   const next = (sql: string) => [...migrations(), { version: 9999, sql }]
   const adds = 'alter table node add column of_next_version bigint;'
   const changes = 'alter table ticket_key rename column made_at to began_at;'
-  const upgrade = (url: string, sql: string) =>
-    prepareDatabase(postgresPlace(url), { olderSchema: 'upgrade', onUpgrade: () => {}, steps: next(sql) })
+  const upgrade = (url: string, sql: string, onUpgrade: (upgrade: Upgrade) => void = () => {}) =>
+    prepareDatabase(postgresPlace(url), { olderSchema: 'upgrade', onUpgrade, steps: next(sql) })
   /** A node of this version, with its beat. */
   const joined = async (url: string) => {
     const store = await openStore({ place: placeOf(url), clock: systemClock })
@@ -431,6 +432,30 @@ describe('versions side by side', () => {
     const again = await joined(url)
     expect(await cursors(again.db)).toEqual([['after', 1]])
     await again.nodes.leave()
+  })
+
+  test('a schema that must wait for a table that somebody reads keeps nothing from the nodes that serve', async () => {
+    const url = await postgres.newUrl()
+    const { db, nodes } = await joined(url)
+    const reader = await PostgresSession.open(postgres.socket, databaseOf(url))
+    onTestFinished(() => reader.close())
+    await reader.run('begin')
+    await reader.run('select count(*) from recipient')
+    const told: boolean[] = []
+    const upgraded = upgrade(url, `${adds} alter table recipient add column of_next_version bigint;`, ({ isWaiting = false }) =>
+      told.push(isWaiting),
+    )
+    await expect.poll(() => told).toEqual([false, true])
+    await db.write([setCursor('meanwhile', 1)])
+    const beat = async () => Number((await db.read('select beat from node'))[0]?.['beat'])
+    const before = await beat()
+    // Over more than one try.
+    await expect.poll(beat).toBeGreaterThan(before + 5)
+    expect(told).toEqual([false, true])
+    await reader.run('commit')
+    await upgraded
+    expect(await db.read('select of_next_version from recipient')).toEqual([])
+    await nodes.leave()
   })
 
   test('a column that is added to what nodes read fails none of their reads and writes', async () => {

@@ -43,7 +43,12 @@ export async function upgradeDatabase(
 }
 
 async function carryOut({ upgrade, ...place }: UpgradeConfig, tell: (line: string) => void): Promise<void> {
-  const onUpgrade = ({ from, to }: Upgrade): void => tell(`Changing the schema of the database from ${from} to ${to}.`)
+  const onUpgrade = ({ from, to, isWaiting }: Upgrade): void =>
+    tell(
+      isWaiting
+        ? 'Others, such as pg_dump, use tables that change: it is tried again until they do not.'
+        : `Changing the schema of the database from ${from} to ${to}.`,
+    )
   const { db } = await openStore({
     place,
     clock: systemClock,

@@ -77,6 +77,8 @@ export interface Upgrade {
   backup: string | null
   /** Of the database, bytes. */
   size: number
+  /** Somebody uses a table that it changes, so it is tried again until nobody does. */
+  isWaiting?: true
 }
 
 /** What is refused without files, and what to do instead. */

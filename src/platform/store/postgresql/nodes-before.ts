@@ -5,7 +5,7 @@ import { silentMs } from '../silence.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 
 /** The nodes that have died without a word, by their names, with the beats at which they stopped. */
-type DeadNodes = ReadonlyMap<string, number>
+export type DeadNodes = ReadonlyMap<string, number>
 
 const everyNode = 'select * from node where beat >= 0 order by name'
 

@@ -1,10 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { SternaError } from '../../errors.ts'
 import { migrations, requireCurrent, servedFrom, type SchemaStep } from '../schema-steps.ts'
 import type { Upgrade } from '../store.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { postgresSchema } from './postgres-dialect.ts'
+import { isBlocked } from './postgres-errors.ts'
 import type { PostgresPlace } from './postgres-url.ts'
-import { endDeadNodes, requireNobodyServing } from './nodes-before.ts'
+import { endDeadNodes, requireNobodyServing, type DeadNodes } from './nodes-before.ts'
 import { readSchema, requireServed, servedSchema, type ServedSchema } from './served-schema.ts'
 
 /** The oldest that this has been tried with. */
@@ -49,9 +51,13 @@ async function prepareTables(connection: PostgresConnection): Promise<void> {
   }
 }
 
+/** The wait before a change is tried again that others were in the way of, ms: it doubles up to the longest. */
+const firstWaitMs = 1_000
+const maxWaitMs = 10_000
+
 interface Migrating {
   olderSchema: 'upgrade' | 'refuse' | 'keep'
-  /** Called before an existing schema changes. */
+  /** Called before an existing schema changes, and once more if that has to wait. */
   onUpgrade(upgrade: Upgrade): void
   /** Default: those of this version. */
   steps?: readonly SchemaStep[]
@@ -73,6 +79,7 @@ export async function prepareDatabase(place: PostgresPlace, migrating: Migrating
 
 /**
  * Makes the schema, or brings it up to date: all of it, or nothing. Of several that start at once, one does so while the others wait.
+ * While somebody uses a table that it changes, such as pg_dump, it is tried again.
  * @throws SternaError `configuration` if the schema is newer, and not for this version; older and `olderSchema` refuses that; or older, and
  *   nodes serve that cannot with the newer
  */
@@ -85,15 +92,42 @@ async function migrate(connection: PostgresConnection, { olderSchema, onUpgrade,
   const isForAll = before.version === 0 || servedFrom(steps) <= before.version
   const dead = isForAll ? null : await requireNobodyServing(connection)
   await prepareTables(connection)
-  await connection.run("set lock_timeout = '10min'")
+  let told: Upgrade | undefined
+  const tell = (upgrade: Upgrade): void => void (told ?? onUpgrade((told = upgrade)))
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
+    try {
+      return await changeSchema(connection, { steps, dead, tell })
+    } catch (error) {
+      if (!isBlocked(error)) throw error
+      if (told && !told.isWaiting) onUpgrade((told = { ...told, isWaiting: true }))
+    }
+    await pause(waitMs)
+  }
+}
+
+interface SchemaChange {
+  steps: readonly SchemaStep[]
+  /** Null if the nodes that serve can go on. */
+  dead: DeadNodes | null
+  tell(upgrade: Upgrade): void
+}
+
+/**
+ * One try, in one transaction. It waits long for another node that is at it, but for other tables only as long as a session does: nodes serve,
+ * which wait for all that it has locked already.
+ */
+async function changeSchema(connection: PostgresConnection, { steps, dead, tell }: SchemaChange): Promise<void> {
+  const newest = steps.at(-1)?.version ?? 0
   await connection.run('begin')
   try {
+    await connection.run("set local lock_timeout = '10min'")
     await connection.run('lock table schema_version in exclusive mode')
+    await connection.run("set local lock_timeout = '1s'")
     const found = await schemaOf(connection)
     requireServed(found, newest)
     if (dead) await endDeadNodes(connection, dead)
     const { version: from } = found
-    if (from > 0 && from < newest) onUpgrade({ from, to: newest, backup: null, size: await sizeOf(connection) })
+    if (from > 0 && from < newest) tell({ from, to: newest, backup: null, size: await sizeOf(connection) })
     if (from < newest) await makeSchema(connection, from, steps)
     await connection.run('commit')
   } catch (error) {

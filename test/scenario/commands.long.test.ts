@@ -264,7 +264,7 @@ test('an export has all of an account, and nothing of another one or secret', as
   const manifest = JSON.parse(read('manifest.json'))
   expect(JSON.parse(ran.stdout)).toEqual({ ...manifest, directory })
   for (const { name, lines: count } of manifest.files) expect(lines(name)).toHaveLength(count)
-  expect(manifest.files).toHaveLength(26)
+  expect(manifest.files).toHaveLength(27)
 
   expect(JSON.parse(read('account.json'))).toEqual((await relay.call('GET', '/api/account')).body)
   const emails = lines('live/emails.ndjson')
@@ -291,6 +291,7 @@ test('an export has all of an account, and nothing of another one or secret', as
   ])
   expect(lines('suppression-policy.ndjson')).toMatchObject([{ object: 'suppression_policy', hard_bounces: true }])
   expect(lines('retry-schedule.ndjson')).toMatchObject([{ object: 'retry_schedule', own: { delays_seconds: null } }])
+  expect(lines('recipient-tls.ndjson')).toMatchObject([{ object: 'recipient_tls', own: { domains: null } }])
   expect(lines('passkeys.ndjson')).toMatchObject([{ user_id: lines('users.ndjson')[0].id, name: 'Phone' }])
   const [report] = (await relay.call('GET', '/api/domains/sender.example/reports')).body.data
   expect(lines('domain-reports.ndjson')).toEqual([{ domain_id: lines('domains.ndjson')[0].id, ...report }])

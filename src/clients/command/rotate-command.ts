@@ -11,8 +11,8 @@ export const rotateCommands: Command[] = [
     args: [],
     options: {},
     doc:
-      'Adds a new root key to the secret key file. Servers that run read it by themselves. Once every node has it, all stored secrets are ' +
-      'sealed with it, and it signs from then on: copy the file to the other nodes, if there are any. The earlier keys stay in the file: ' +
+      'Adds a new root key to the secret key file. Servers that run read it by themselves. Once every node has it, it seals and signs, and ' +
+      'all stored secrets are sealed with it: copy the file to the other nodes, if there are any. The earlier keys stay in the file: ' +
       'links in mail that was sent, its bounces, and erased addresses on suppression lists need them.',
     async run(_input, { config: { secretKeyFile: path }, db, hasNodes }) {
       requireCurrent(path, await knownFingerprint(db))

@@ -17,6 +17,8 @@ export interface Secrets {
   seal(plain: Uint8Array, context: string): Uint8Array
   /** @throws SternaError `configuration` if it was sealed with another key file or context, or was changed */
   open(sealed: Uint8Array, context: string): Uint8Array
+  /** Whether the key that seals opens it: no earlier one is needed. */
+  isCurrent(sealed: Uint8Array, context: string): boolean
   /** 32 bytes (HKDF-SHA256) that are always the same for the root key that signs and this purpose. */
   deriveKey(purpose: string): Buffer
   /** The same for each root key, first that which signs: what another one has made is valid as well. */
@@ -101,6 +103,7 @@ function secretsBy(...all: [SecretsOf, ...SecretsOf[]]): Secrets {
     deriveKey: used.deriveKey,
     generations: all.map(({ deriveKey }) => deriveKey) as [DeriveKey, ...DeriveKey[]],
     seal: used.seal,
+    isCurrent: (sealed, context) => used.open(sealed, context) !== null,
     open(sealed, context) {
       const opened = readByAny(all, (each) => each.open(sealed, context))
       if (opened) return opened

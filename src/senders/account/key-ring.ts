@@ -16,11 +16,6 @@ export class KeyRing implements Secrets {
     this.#used = (used === null ? null : file.usedWith(used)) ?? file
   }
 
-  /** What was read last: it seals with its newest key, also before that is in use. */
-  get file(): KeyFile {
-    return this.#file
-  }
-
   /** The fingerprint of the newest key of the file. */
   get newest(): string {
     return fingerprintOf(this.#file)
@@ -45,6 +40,10 @@ export class KeyRing implements Secrets {
 
   open(sealed: Uint8Array, context: string): Uint8Array {
     return this.#used.open(sealed, context)
+  }
+
+  isCurrent(sealed: Uint8Array, context: string): boolean {
+    return this.#used.isCurrent(sealed, context)
   }
 
   /**

@@ -11,7 +11,7 @@ type Sealed = {
   fourth: Uint8Array | null
 }
 
-/** Found in one look. */
+/** Found in one look, and sealed anew in one batch. */
 const pageSize = 500
 
 /** Everything that is sealed with the key file. The context of each is its kind and its id. The first part gives the columns their types. */
@@ -38,9 +38,22 @@ export const noteFingerprint = (fingerprint: string): Statement => ({
   params: { fingerprint },
 })
 
-/** Seals all stored secrets with the key in use. If somebody else changes one meanwhile, all are read again. */
-export async function sealAnew(db: Pick<Database, 'read' | 'write'>, secrets: Secrets): Promise<void> {
-  while ((await unlessConflict(db.write(await sealingAnew(db, secrets)))) === false);
+/**
+ * Seals with the key in use whatever an earlier one sealed, in pieces, with room for the commits of others in between. A piece in which somebody
+ * else changes a secret meanwhile is read again. What none of the keys opens stays as it is.
+ * @param isOver asked before each piece
+ * @returns how many rows it has sealed
+ */
+export async function sealAnew(db: Pick<Database, 'read' | 'write'>, secrets: Secrets, isOver = (): boolean => false): Promise<number> {
+  let count = 0
+  for (let after: string | null = ''; after !== null && !isOver();) {
+    const rows: Sealed[] = await pageAfter(db, after)
+    const batch = rows.flatMap((row) => sealingAnew(row, secrets))
+    if (batch.length > 0 && (await unlessConflict(db.write(batch))) === false) continue
+    count += batch.length
+    after = nextAfter(rows)
+  }
+  return count
 }
 
 /** What nodes tell each other when another key is in use. */
@@ -54,30 +67,15 @@ export const useKey = (fingerprint: string, { before }: { before: string }): Sta
   expect: 1,
 })
 
-/** Seals all stored secrets with the key of `secrets` that seals. What none of its keys opens stays as it is. */
-export async function sealingAnew(db: Pick<Database, 'read'>, secrets: Secrets): Promise<Statement[]> {
-  const batch: Statement[] = []
-  for await (const { kind, id, ...sealed } of sealedRows(db)) {
-    const again = (each: Uint8Array | null): Uint8Array | null =>
-      each && opens(secrets, each, `${kind} ${id}`) ? secrets.seal(secrets.open(each, `${kind} ${id}`), `${kind} ${id}`) : each
-    const { first, second, third, fourth } = sealed
-    batch.push({
-      sql: updates[kind],
-      params: {
-        id,
-        first,
-        second,
-        third,
-        fourth,
-        newFirst: again(first),
-        newSecond: again(second),
-        newThird: again(third),
-        newFourth: again(fourth),
-      },
-      expect: 1,
-    })
-  }
-  return batch
+/** Nothing if the key in use opens all of the row. */
+function sealingAnew({ kind, id, first, second, third, fourth }: Sealed, secrets: Secrets): Statement[] {
+  const context = `${kind} ${id}`
+  const again = (each: Uint8Array | null): Uint8Array | null =>
+    each && !secrets.isCurrent(each, context) && opens(secrets, each, context) ? secrets.seal(secrets.open(each, context), context) : each
+  const before = { first, second, third, fourth }
+  const after = { newFirst: again(first), newSecond: again(second), newThird: again(third), newFourth: again(fourth) }
+  const isSame = after.newFirst === first && after.newSecond === second && after.newThird === third && after.newFourth === fourth
+  return isSame ? [] : [{ sql: updates[kind], params: { id, ...before, ...after }, expect: 1 }]
 }
 
 /** On the condition that they are still what was read. */
@@ -107,13 +105,17 @@ export async function tryToOpen(
 }
 
 async function* sealedRows(db: Pick<Database, 'read'>): AsyncGenerator<Sealed> {
-  for (let after = ''; ;) {
-    const rows = await db.read<Sealed>(sealedAfter, { after, limit: pageSize })
+  for (let after: string | null = ''; after !== null;) {
+    const rows: Sealed[] = await pageAfter(db, after)
     yield* rows
-    if (rows.length < pageSize) return
-    after = rows.at(-1)?.id ?? ''
+    after = nextAfter(rows)
   }
 }
+
+const pageAfter = (db: Pick<Database, 'read'>, after: string): Promise<Sealed[]> => db.read<Sealed>(sealedAfter, { after, limit: pageSize })
+
+/** Null after the last page. */
+const nextAfter = (rows: Sealed[]): string | null => (rows.length < pageSize ? null : (rows.at(-1)?.id ?? null))
 
 function opens(secrets: Pick<Secrets, 'open'>, sealed: Uint8Array, context: string): boolean {
   try {

@@ -2,15 +2,15 @@ import type { Config } from '../../platform/config/settings.ts'
 import type { BaseServices } from '../../platform/base-services.ts'
 import { unlessConflict } from '../../platform/store/database.ts'
 import { nodesWithout, tellNewestKey } from '../../platform/store/node-rows.ts'
-import type { Nodes } from '../../platform/store/nodes.ts'
-import { fingerprintOf, type KeyFile } from './key-file.ts'
+import type { EndDuty, Nodes } from '../../platform/store/nodes.ts'
 import type { KeyRing } from './key-ring.ts'
-import { keyChange, sealAnew, sealingAnew, useKey } from './sealed-secrets.ts'
+import { keyChange, useKey } from './sealed-secrets.ts'
+import { SealingAnew } from './sealing-anew.ts'
 
 interface RotationServices extends Pick<BaseServices, 'db' | 'changes' | 'log' | 'health'> {
   config: Pick<Config, 'secretKeyFile'>
   secrets: KeyRing
-  nodes: Pick<Nodes, 'self'>
+  nodes: Pick<Nodes, 'self' | 'duty'>
 }
 
 /** ms between looks */
@@ -18,8 +18,8 @@ const intervalMs = 1_000
 
 /**
  * Takes a new key of the key file into use while nodes serve: not before each node can open what is sealed with it. Each says in its row which
- * key is its newest. Who finds the same in all rows seals what is stored anew; that is one batch, which fails if a node without the key has
- * joined. A node that joins later must have the key.
+ * key is its newest. Who finds the same in all rows names it as the key in use, in a batch that fails if a node without the key has joined. A
+ * node that joins later must have the key. Then one node seals anew what is stored.
  */
 export class SecretKeyRotation {
   readonly #services: RotationServices
@@ -28,6 +28,9 @@ export class SecretKeyRotation {
   /** The nodes that lack the newest key. */
   #lacking = ''
   #looking: Promise<void> | null = null
+  /** Where this node has that duty. */
+  #sealing: SealingAnew | null = null
+  #endSealing: EndDuty = () => {}
   #timer: NodeJS.Timeout | undefined
 
   constructor(services: RotationServices) {
@@ -36,6 +39,12 @@ export class SecretKeyRotation {
 
   async start(): Promise<void> {
     await this.look()
+    this.#endSealing = await this.#services.nodes.duty('sealing anew', async () => {
+      const sealing = new SealingAnew(this.#services)
+      this.#sealing = sealing
+      sealing.look()
+      return () => sealing.stop()
+    })
     this.#timer = setInterval(() => void this.look(), intervalMs)
     this.#timer.unref()
   }
@@ -43,6 +52,7 @@ export class SecretKeyRotation {
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#looking
+    await this.#endSealing()
   }
 
   /** Never rejects. */
@@ -55,9 +65,8 @@ export class SecretKeyRotation {
 
   async #look(): Promise<void> {
     const { db, health, secrets, nodes, config } = this.#services
-    // It may be read again meanwhile.
-    const { file, used } = secrets
-    const newest = fingerprintOf(file)
+    // The file may be read again meanwhile.
+    const { newest, used } = secrets
     if (newest !== this.#told) await db.write([tellNewestKey(nodes.self, newest)])
     this.#told = newest
     const lacking = newest === used ? [] : await nodesWithout(db, newest)
@@ -65,24 +74,15 @@ export class SecretKeyRotation {
     if (names !== this.#lacking) health.clear('key_waiting')
     this.#lacking = names
     health.set('key_waiting', lacking.length > 0, { path: config.secretKeyFile, nodes: names })
-    if (newest !== used && lacking.length === 0) await this.#use(file, used)
+    if (newest !== used && lacking.length === 0) await this.#use(newest, used)
+    this.#sealing?.look()
   }
 
-  async #use(file: KeyFile, before: string): Promise<void> {
+  async #use(newest: string, before: string): Promise<void> {
     const { db, changes, log, secrets } = this.#services
-    const newest = fingerprintOf(file)
     // The change comes first: its lock is that of the nodes that join.
-    const batch = [...changes.note(keyChange, newest), useKey(newest, { before }), ...(await sealingAnew(db, file))]
-    if ((await unlessConflict(db.write(batch))) === false) return
+    if ((await unlessConflict(db.write([...changes.note(keyChange, newest), useKey(newest, { before })]))) === false) return
     secrets.use(newest)
     log.info({}, 'the new secret key is in use')
-    void this.#sealLate().catch((error: unknown) => log.warn({ error }, 'some secrets stay sealed with the key before'))
-  }
-
-  /** What other nodes have sealed before they knew of the key. Until then it is opened with the one before. */
-  async #sealLate(): Promise<void> {
-    const { db, changes, secrets } = this.#services
-    await changes.seenByAll()
-    await sealAnew(db, secrets)
   }
 }

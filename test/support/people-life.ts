@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { FailedLogins } from '../../src/mail-in/submission/failed-logins.ts'
 import { Passkeys } from '../../src/senders/account/passkeys.ts'
 import { addGeneration } from '../../src/senders/account/key-file.ts'
+import { tryToOpen } from '../../src/senders/account/sealed-secrets.ts'
 import { totpCode, totpStepAt } from '../../src/senders/account/totp.ts'
 import { authenticator } from './authenticator.ts'
 import { fromBase32 } from './base32.ts'
@@ -84,9 +85,14 @@ async function keepSecondFactor(relay: TestRelay, cookie: string): Promise<strin
 }
 
 async function rotateKey({ relay }: TestRelay): Promise<void> {
-  const { config, secrets } = relay.services
+  const { config, db, secrets } = relay.services
   addGeneration(config.secretKeyFile)
   await expect.poll(() => secrets.generations.length === 2 && secrets.used === secrets.newest).toBe(true)
+  const open = (sealed: Uint8Array, context: string): Uint8Array => {
+    if (!secrets.isCurrent(sealed, context)) throw new Error('it is sealed with the earlier key')
+    return sealed
+  }
+  await expect.poll(() => tryToOpen(db, { open })).toMatchObject({ shut: 0 })
 }
 
 /** Passkeys work under https only; the relay of these tests has none. */

@@ -71,11 +71,16 @@ export class ServerUnderTest {
       },
       await freePorts(),
     )
-    server.command(...firstAccount(directory, 'campaign', 'unbounded'))
-    server.command('domain', 'add', 'sender.example', '--account', 'campaign')
-    server.command('domain', 'verify', 'sender.example', '--manual')
-    server.token = server.command('key', 'create', '--account', 'campaign', '--permission', 'full_access')
+    server.addSender(directory)
     return server
+  }
+
+  /** Makes the account, the domain and the key of who sends, in a database that has nothing yet. `directory`: for a file. */
+  addSender(directory: string): void {
+    this.command(...firstAccount(directory, 'campaign', 'unbounded'))
+    this.command('domain', 'add', 'sender.example', '--account', 'campaign')
+    this.command('domain', 'verify', 'sender.example', '--manual')
+    this.token = this.command('key', 'create', '--account', 'campaign', '--permission', 'full_access')
   }
 
   /** The same server on another directory and other ports, which writes nothing itself; `more` goes into its environment. */

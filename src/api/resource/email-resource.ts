@@ -218,9 +218,15 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
       .describe('Null without TLS.'),
     ({ tls }) => readTlsText(tls).tls,
   ],
-  tls_policy: [z.enum(tlsPolicies).describe('What was required of the connection.'), ({ tls }) => readTlsText(tls).policy],
+  tls_policy: [
+    z.enum(tlsPolicies).nullable().describe('What was required of the connection; null if the attempt ended before that was known.'),
+    ({ tls }) => readTlsText(tls).policy,
+  ],
   plain_because: [
-    z.string().nullable().describe('How TLS failed, if the host offers it and the mail was sent in plain text all the same.'),
+    z
+      .string()
+      .nullable()
+      .describe('How TLS failed or was refused, if the host offers it and the mail was sent in plain text all the same.'),
     ({ tls }) => readTlsText(tls).plainBecause,
   ],
   dkim_selectors: [z.array(z.string()), ({ selectors }) => (selectors === null || selectors === '' ? [] : selectors.split(','))],

@@ -3,7 +3,7 @@ import type { AddedField } from '../../mail/message/added-field.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { TrackingPlan } from '../../readers/tracking/tracked-message.ts'
 import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
-import type { Transport } from './transport-facts.ts'
+import { textOfUnknown, type Transport } from './transport-facts.ts'
 
 /** The result of one attempt. A deferral without a reply is a failure of the network, of the DNS, or of our own. */
 export type Outcome = { type: 'delivered'; reply: Reply } | Deferred | Bounced
@@ -137,14 +137,14 @@ export interface Postponed {
   backoff?: HostBackoff | undefined
 }
 
-/** An attempt that no connection was made for. */
-export const unconnectedAttempt = (recipientId: string, outcome: Outcome): Attempt => ({
+/** An attempt that no connection was made for. `tls`: see `Attempt`. */
+export const unconnectedAttempt = (recipientId: string, outcome: Outcome, tls: string | null = textOfUnknown): Attempt => ({
   recipientId,
   outcome,
   durationMs: 0,
   mxHost: null,
   address: null,
-  tls: null,
+  tls,
   transport: null,
   selectors: [],
   transcript: '[]',

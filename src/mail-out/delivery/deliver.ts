@@ -76,7 +76,7 @@ async function deliverAll(
     if (open.delete(result.recipientId)) onAttempt(result)
   }
   const settleAll = (outcome: Outcome, backoff?: HostBackoff): void => {
-    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, job, services), outcome), backoff })
+    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, job, services), outcome, job), backoff })
   }
   const postponeAll = (backoff?: HostBackoff): void => {
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true, backoff })
@@ -158,7 +158,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
     outcomes.set(host, verdict.outcome)
     if (verdict.tlsTrouble) services.connection.sessions.forget(host)
     const inPlain = tlsTroubles.after(each, verdict, job.at)
-    if (!verdict.nextHost) return attemptOf(draft, verdict.outcome)
+    if (!verdict.nextHost) return attemptOf(draft, verdict.outcome, job)
     if (inPlain) {
       failed.delete(host)
       tries.push(inPlain)
@@ -170,7 +170,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
   }
   const backoff = backoffOfAll(hosts, services)
   if (outcomes.size === 0 && backoff) return { recipientId: recipient.id, postponed: true, backoff }
-  return { ...attemptOf(draft ?? draftFor(recipient.id, job, services), outcomeOfHosts([...outcomes.values()])), backoff }
+  return { ...attemptOf(draft ?? draftFor(recipient.id, job, services), outcomeOfHosts([...outcomes.values()]), job), backoff }
 }
 
 const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
@@ -277,7 +277,7 @@ const draftFor = (recipientId: string, { at }: DeliveryJob, { connection }: Deli
   selectors: [],
 })
 
-function attemptOf(draft: Draft, outcome: Outcome): Attempt {
+function attemptOf(draft: Draft, outcome: Outcome, { tls: required }: DeliveryJob): Attempt {
   const { last, connection } = draft
   return {
     recipientId: draft.recipientId,
@@ -285,7 +285,7 @@ function attemptOf(draft: Draft, outcome: Outcome): Attempt {
     durationMs: Math.round(performance.now() - draft.beganAt),
     mxHost: last?.host.name ?? null,
     address: last?.host.address ?? null,
-    tls: connection?.tlsText ?? (last && textOfTry(last)),
+    tls: connection?.tlsText ?? textOfTry(last, required),
     transport: connection?.transport ?? null,
     selectors: draft.selectors,
     transcript: JSON.stringify(draft.transcript.lines),

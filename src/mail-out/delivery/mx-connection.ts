@@ -10,7 +10,7 @@ import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import type { TlsMode } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
-import { textOfTls, transportOf, type ConnectionTls, type Transport } from './transport-facts.ts'
+import { textOfPlain, textOfTls, transportOf, type ConnectionTls, type Transport } from './transport-facts.ts'
 
 /** What follows the 354 reply. */
 export interface Body {
@@ -59,6 +59,8 @@ interface Fields {
   extensions: Map<string, string>
   policy: TlsMode
   tls: ConnectionTls | null
+  /** How the host refused TLS that it offers. */
+  refused: string | undefined
   host: RouteHost
   timeouts: DeliveryTimeouts
   lease: Pick<LeaseDeadline, 'isPast'>
@@ -84,14 +86,14 @@ export class MxConnection {
   /** True if a transaction was begun and neither finished nor reset. */
   #isMidTransaction = false
 
-  constructor({ dialogue, extensions, policy, tls, host, timeouts, lease }: Fields) {
+  constructor({ dialogue, extensions, policy, tls, refused, host, timeouts, lease }: Fields) {
     this.#dialogue = dialogue
     this.#extensions = extensions
     this.#timeouts = timeouts
     this.#lease = lease
     this.host = host
     this.transport = transportOf(tls)
-    this.tlsText = policy === 'plain' ? null : textOfTls(policy, tls)
+    this.tlsText = policy === 'plain' ? null : refused === undefined ? textOfTls(policy, tls) : textOfPlain(refused)
     this.#isEncrypted = tls !== null
   }
 

@@ -39,6 +39,8 @@ type Opened = MxConnection | NotOpened
 /** What both sides know once they can talk about mail. */
 interface Session {
   tls: ConnectionTls | null
+  /** How the host refused TLS that it offers. */
+  refused?: string
   extensions: Map<string, string>
 }
 
@@ -107,7 +109,8 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
   if (policy !== 'plain' && extensions.has('STARTTLS')) {
     const secured = await startTls(dialogue, opening)
-    if (secured !== null) return secured
+    if (!('refused' in secured)) return secured
+    return loggedIn(dialogue, opening, { tls: null, refused: secured.refused, extensions })
   }
   const objection = tlsObjection(policy, { is: 'not offered' })
   if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
@@ -169,8 +172,8 @@ function parseExtensions(reply: Reply): Map<string, string> {
   return extensions
 }
 
-/** Null if the host refused and the policy allows plain text. */
-async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened | null> {
+/** `refused`: how the host refused, if the policy allows plain text. */
+async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened | { refused: string }> {
   const { host, policy, services, transcript } = opening
   dialogue.send(['STARTTLS'])
   const answer = await dialogue.reply(services.timeouts.command, 'STARTTLS')
@@ -178,9 +181,10 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   // By now, bytes after the reply have broken the dialogue: they would count as sent under TLS (CVE-2011-0411).
   if (dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken))
   if (!isExpected('starttls', answer)) {
-    const objection = tlsObjection(policy, { is: 'refused', fault: `${answer.code} ${answer.text}` })
+    const refused = `${answer.code} ${answer.text}`
+    const objection = tlsObjection(policy, { is: 'refused', fault: refused })
     if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
-    return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : null
+    return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : { refused }
   }
   const secured = await handshake(dialogue.detach(), opening)
   if ('socket' in secured) {
@@ -211,9 +215,13 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTl
 }
 
 /** The connection, ready for mail. */
-async function loggedIn(dialogue: SmtpDialogue, { host, policy, services }: Opening, { tls, extensions }: Session): Promise<Opened> {
+async function loggedIn(
+  dialogue: SmtpDialogue,
+  { host, policy, services }: Opening,
+  { tls, refused, extensions }: Session,
+): Promise<Opened> {
   const { timeouts, loginGate, lease } = services
-  const connection = new MxConnection({ dialogue, extensions, policy, tls, host, timeouts, lease })
+  const connection = new MxConnection({ dialogue, extensions, policy, tls, refused, host, timeouts, lease })
   const credentials = host.smarthost?.login
   if (!credentials) return connection
   const offered = extensions.get('AUTH')?.split(' ') ?? []

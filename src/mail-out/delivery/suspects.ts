@@ -3,6 +3,7 @@ import type { Log } from '../../platform/log.ts'
 import { unconnectedAttempt, type Attempt, type ContentSupply, type DeliveryJob, type Postponed } from './attempt.ts'
 import type { ToThread } from './delivery-messages.ts'
 import { deferral } from './outcome.ts'
+import { textOfTls } from './transport-facts.ts'
 
 /** A job that a thread has in hand. */
 export interface OpenJob {
@@ -122,11 +123,11 @@ export class Suspects {
   #onLoneCrash(jobs: OpenJob[], reason: string): void {
     const [only] = jobs
     if (!only || jobs.length > 1) return this.onCrash(jobs, reason)
-    const { messageId } = only.job
+    const { messageId, tls } = only.job
     this.#log.error({ messageId, reason }, 'a message has crashed a delivery thread twice; it is deferred and kept apart from other mail')
     const { outcome } = deferral('internal_error', `4.3.0 this message crashes the delivery thread of this server: ${reason}`)
     for (const recipientId of only.open) {
-      only.onAttempt(unconnectedAttempt(recipientId, outcome))
+      only.onAttempt(unconnectedAttempt(recipientId, outcome, textOfTls(tls, null)))
       this.#suspects.set(recipientId, true)
     }
     only.done()

@@ -15,9 +15,9 @@ export interface Try {
   because: string | null
 }
 
-/** What an attempt says of its TLS if no connection was opened for it, or one in plain text. */
-export const textOfTry = ({ policy, because }: Try): string | null =>
-  policy === 'plain' ? textOfPlain(because ?? '') : textOfTls(policy, null)
+/** What an attempt says of its TLS if no connection was opened for it, or one in plain text. `tried`: null if there was no host to try. */
+export const textOfTry = (tried: Try | null, required: TlsPolicy): string | null =>
+  tried?.policy === 'plain' ? textOfPlain(tried.because ?? '') : textOfTls(tried?.policy ?? required, null)
 
 /** What a failure inside TLS says about TLS; undefined for a reply that may change on a later try. */
 export function tlsTroubleIn(heard: Heard): TlsTrouble | undefined {

@@ -33,10 +33,14 @@ interface StoredFacts {
   problem?: string
   resumed?: true
   classical?: true
-  policy?: TlsPolicy
+  /** Null: not known. */
+  policy?: TlsPolicy | null
 }
 
-/** @returns JSON; null: by the policy `opportunistic`, without TLS */
+/** Of an attempt that ended before it was known what its connection must fulfil. */
+export const textOfUnknown = JSON.stringify({ policy: null } satisfies StoredFacts)
+
+/** @returns JSON; null: by the policy `opportunistic`, without TLS. `tls`: null without TLS, or without a connection */
 export function textOfTls(policy: TlsPolicy, tls: ConnectionTls | null): string | null {
   if (tls === null && policy === 'opportunistic') return null
   const required = policy === 'opportunistic' ? {} : { policy }
@@ -57,11 +61,11 @@ export function textOfTls(policy: TlsPolicy, tls: ConnectionTls | null): string 
 /** The same for mail that travels in plain text because TLS failed. */
 export const textOfPlain = (problem: string): string => JSON.stringify({ problem } satisfies StoredFacts)
 
-/** Reads what `textOfTls` and `textOfPlain` have written, now or in an earlier version. */
+/** Reads what these have written, now or in an earlier version. */
 export function readTlsText(text: string | null) {
   const { version, cipher, group, verified, problem, resumed, classical, policy } = JSON.parse(text ?? '{}') as StoredFacts
   return {
-    policy: policy ?? ('opportunistic' as const),
+    policy: policy === undefined ? ('opportunistic' as const) : policy,
     tls:
       version === undefined
         ? null

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { tlsPolicies, type TlsPolicy } from '../../../src/platform/config/recipient-tls.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import type { FakeMxOptions } from '../../support/fake-mx.ts'
+import { fakeResolver } from '../../support/fake-resolver.ts'
 import { testCertificate, type TestCertificate } from '../../support/test-certificates.ts'
 
 let certificates: Record<'good' | 'self-signed' | 'expired' | 'wrong name', TestCertificate>
@@ -58,4 +59,10 @@ it('neither a connection nor a TLS session serves mail under another policy', as
   expect(mx.sessions.map(({ isResumed }) => isResumed)).toEqual([false, false, false])
   for (const policy of tlsPolicies) expect(await send(policy)).toMatchObject({ policy, outcome: { type: 'delivered' } })
   expect(mx.sessions).toHaveLength(3)
+})
+
+it.each(tlsPolicies)('an attempt that finds no host says what was required: %s', async (policy) => {
+  const resolver = fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] } })
+  const attempt = await testDelivery([], { resolver }).attempt(jobOf({ tls: policy }))
+  expect(attempt).toMatchObject({ mxHost: null, transport: null, tls: null, policy })
 })

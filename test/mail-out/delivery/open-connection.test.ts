@@ -59,7 +59,10 @@ describe('TLS where it is offered', () => {
 
   it.each(['454 4.7.0 not now', '502 5.5.1 what'])('may be refused: %s', async (reply) => {
     const mx = await testMx({ tls: certificate, on: { starttls: () => reply } })
-    expect(await testDelivery([mx]).attempt()).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
+    const delivery = testDelivery([mx])
+    // Both over the same connection.
+    for (let sent = 0; sent < 2; sent++)
+      expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, tls: null, plainBecause: reply })
     expect(mx.sessions).toHaveLength(1)
   })
 })

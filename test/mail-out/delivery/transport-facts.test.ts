@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { unconnectedAttempt } from '../../../src/mail-out/delivery/attempt.ts'
+import { deferral } from '../../../src/mail-out/delivery/outcome.ts'
 import { readTlsText, textOfPlain, textOfTls, type ConnectionTls } from '../../../src/mail-out/delivery/transport-facts.ts'
 import { tlsPolicies } from '../../../src/platform/config/recipient-tls.ts'
 
@@ -29,6 +31,11 @@ test.each<Partial<ConnectionTls>>([
 test('plain text takes no room, unless TLS has failed', () => {
   expect(textOfTls('opportunistic', null)).toBe(null)
   expect(readTlsText(textOfPlain('an alert'))).toEqual({ policy: 'opportunistic', tls: null, plainBecause: 'an alert' })
+})
+
+test('of an attempt that ended before its policy was known, none is said', () => {
+  const { tls } = unconnectedAttempt('rcp_1', deferral('internal_error', 'a fault').outcome)
+  expect(readTlsText(tls)).toEqual({ policy: null, tls: null, plainBecause: null })
 })
 
 test('what earlier versions have written is read too', () => {

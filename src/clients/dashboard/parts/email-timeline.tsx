@@ -124,7 +124,11 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
     case 'email.delivered':
     case 'email.relayed':
       return attempt
-        ? [transportOf(attempt), t.email.tlsPolicy[attempt.tls_policy], t.email.signedBy(attempt.dkim_selectors.length)]
+        ? [
+            transportOf(attempt),
+            attempt.tls_policy && t.email.tlsPolicy[attempt.tls_policy],
+            t.email.signedBy(attempt.dkim_selectors.length),
+          ]
             .filter(Boolean)
             .join(', ')
         : ''

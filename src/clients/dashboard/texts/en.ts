@@ -620,7 +620,11 @@ export const en = {
         verified ? 'certificate valid' : `certificate not valid${problem === null ? '' : ` (${problem})`}`,
         ...(resumed ? ['session resumed'] : []),
       ].join(', '),
-    tlsPolicy: words<api.Attempt['tls_policy']>({ opportunistic: '', require: 'TLS required', verify: 'valid certificate required' }),
+    tlsPolicy: words<NonNullable<api.Attempt['tls_policy']>>({
+      opportunistic: '',
+      require: 'TLS required',
+      verify: 'valid certificate required',
+    }),
     plainBecause: (problem: string) => `in plain text, because TLS failed there (${problem})`,
     noTls: 'no TLS',
     signedBy: (n: number) => (n === 0 ? 'not signed' : `signed by ${count(n, 'key', 'keys')}`),

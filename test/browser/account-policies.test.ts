@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retrySchedule } from '../../src/senders/account/account-policy.ts'
+import { recipientTlsPolicy, retrySchedule } from '../../src/senders/account/account-policy.ts'
 import { faultsShown, pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
 
 test('an operator gives an account values of its own, is told what is no value, and takes them back', async () => {
@@ -25,6 +25,18 @@ test('an operator gives an account values of its own, is told what is no value, 
   await retries.getByText('In force: 1m, 5m, 15m, 30m, 1h, 2h, 4h, 6h.').waitFor()
   expect(policies.ownOf(retrySchedule, id).delays).toBeNull()
 
+  const recipientTls = tab.getByRole('region', { name: 'TLS by recipient domain' })
+  const required = recipientTls.getByLabel('Required TLS')
+  for (const [typed, own] of [
+    ['bank.example=verify', { 'bank.example': 'verify' }],
+    ['none', {}],
+  ] as const) {
+    await required.fill(typed)
+    await recipientTls.getByRole('button', { name: 'Save' }).click()
+    await recipientTls.getByText(`In force: ${typed}.`).waitFor()
+    expect(policies.ownOf(recipientTlsPolicy, id).recipientTls).toEqual(own)
+  }
+
   const suppression = tab.getByRole('region', { name: 'What suppresses an address' })
   await suppression.getByLabel('Complaints suppress').selectOption('No')
   await suppression.getByLabel('A suppression after a bounce lasts').fill('90d')
@@ -42,6 +54,7 @@ test('an operator gives an account values of its own, is told what is no value, 
   await notices.getByRole('button', { name: 'Save' }).click()
   await expect.poll(() => notices.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
   await tab.reload()
+  await expect.poll(() => required.inputValue()).toBe('none')
   expect(await notices.getByRole('combobox').inputValue()).toBe('true')
   expect(await suppression.getByLabel('Complaints suppress').inputValue()).toBe('false')
 })

@@ -8,10 +8,11 @@ import type { RouteHost } from './route.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
-import { tlsObjection, type TlsMode } from './tls-policy.ts'
+import type { TlsMode } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 import type { ConnectionTls } from './transport-facts.ts'
+import { tlsObjection } from './transport-policy.ts'
 
 export interface ConnectionServices extends HandshakeServices {
   ehloName: string

@@ -1,7 +1,6 @@
 import { createSecureContext, rootCertificates, type ConnectionOptions, type SecureContext } from 'node:tls'
 import { isIP } from 'node:net'
 import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
-import { judgeTls, type Shown } from './transport-policy.ts'
 
 /** How a host is tried: under a policy, or in plain text, because TLS has failed and no policy requires it. */
 export type TlsMode = TlsPolicy | 'plain'
@@ -43,10 +42,6 @@ export const handshakeOptions = (mxHost: string, secureContext: SecureContext): 
   // RFC 6066 3: no address literals in SNI.
   ...(isIP(mxHost) === 0 && { servername: mxHost }),
 })
-
-/** Why no mail may go to a host in this mode, after what it has shown; null if it may. */
-export const tlsObjection = (mode: TlsMode, shown: Shown): string | null =>
-  mode === 'plain' ? null : judgeTls({ kind: mode }, shown).because
 
 /** True of a fault of TLS itself, which will recur: an alert from the peer, no common version, or no TLS at all. */
 export const isTlsFault = ({ code }: NodeJS.ErrnoException): boolean => code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true

@@ -3,7 +3,8 @@ import type { TLSSocket } from 'node:tls'
 import type { ConnectionTls } from './transport-facts.ts'
 import type { RouteHost } from './route.ts'
 import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
-import { tlsObjection, type HelloGroups, type TlsMode } from './tls-policy.ts'
+import type { HelloGroups, TlsMode } from './tls-policy.ts'
+import { tlsObjection } from './transport-policy.ts'
 
 /** What a full handshake with a host has shown. */
 interface Verdict extends Pick<ConnectionTls, 'verified' | 'problem'> {

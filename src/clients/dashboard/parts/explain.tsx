@@ -91,8 +91,6 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
   )
 }
 
-/** What is required whoever sends, or else by some senders. */
-function tlsWords({ policy, enforced_by: domains }: Route['tls']): string {
-  if (policy !== 'opportunistic') return t.email.tlsPolicy[policy]
-  return domains.length === 0 ? t.explain.tlsOffered : t.explain.tlsEnforced(domains)
-}
+/** What the setting requires, and what some sending domains require in any case: an account with a list of its own does not follow the setting. */
+const tlsWords = ({ policy, enforced_by: domains }: Route['tls']): string =>
+  [t.explain.tls[policy], ...(domains.length > 0 ? [t.explain.tlsEnforced(domains)] : [])].join(' ')

@@ -88,6 +88,9 @@ interface DomainPolicy {
   policy: string
 }
 
+/** As files and commands have it too. No text at all stands for the setting. */
+const emptyList = 'none'
+
 const inMs = (seconds: number): number => seconds * 1000
 
 /** A value of the API as one types it; nothing for none. */
@@ -95,7 +98,7 @@ function asText({ kind }: PolicyField, value: unknown): string {
   if (value === null || value === undefined) return ''
   if (kind === 'duration') return value === 0 ? '0' : shortDuration(inMs(value as number))
   if (kind === 'durations') return (value as number[]).map((each) => shortDuration(inMs(each))).join(', ')
-  if (kind === 'recipientTls') return (value as DomainPolicy[]).map(({ domain, policy }) => `${domain}=${policy}`).join(', ')
+  if (kind === 'recipientTls') return (value as DomainPolicy[]).map(({ domain, policy }) => `${domain}=${policy}`).join(', ') || emptyList
   return String(value)
 }
 
@@ -110,6 +113,7 @@ function asValue(field: PolicyField, text: string): unknown {
     case 'durations':
       return text.split(',').map((each) => secondsOf(field, each.trim()))
     case 'recipientTls':
+      if (text === emptyList) return []
       return text.split(',').map((each) => {
         const [domain = '', policy = ''] = each.trim().split('=')
         return { domain, policy }

@@ -1106,8 +1106,12 @@ export const de: Texts = {
       `für das Konto ${account}, Ursache: ${origin}${topic === null ? '' : `, Thema ${topic}`}`,
     hosts: 'Hosts, der Reihe nach',
     smarthost: 'Smarthost',
-    tlsOffered: 'Verschlüsselt, wo der Host es anbietet.',
-    tlsEnforced: (domains: string[]) => `E-Mails von ${domains.join(', ')} nur mit gültigem Zertifikat; andere, wo der Host es anbietet.`,
+    tls: {
+      opportunistic: 'Verschlüsselt, wo der Host es anbietet.',
+      require: 'TLS verlangt, außer ein Konto hat eine eigene Liste.',
+      verify: 'Gültiges Zertifikat verlangt, außer ein Konto hat eine eigene Liste.',
+    },
+    tlsEnforced: (domains: string[]) => `E-Mails von ${domains.join(', ')} nur mit gültigem Zertifikat.`,
   },
   health: {
     checking: 'Wird geprüft, bis zu einer halben Minute',

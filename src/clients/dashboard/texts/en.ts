@@ -1142,9 +1142,12 @@ export const en = {
       `for the account ${account}, cause: ${origin}${topic === null ? '' : `, topic ${topic}`}`,
     hosts: 'Hosts, in order',
     smarthost: 'Smarthost',
-    tlsOffered: 'Encrypted where the host offers it.',
-    tlsEnforced: (domains: string[]) =>
-      `Mail from ${domains.join(', ')} only with a valid certificate; other mail where the host offers it.`,
+    tls: words<api.Route['tls']['policy']>({
+      opportunistic: 'Encrypted where the host offers it.',
+      require: 'TLS required, unless an account has a list of its own.',
+      verify: 'Valid certificate required, unless an account has a list of its own.',
+    }),
+    tlsEnforced: (domains: string[]) => `Mail from ${domains.join(', ')} only with a valid certificate.`,
   },
   health: {
     checking: 'Checking, up to half a minute',

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
@@ -216,6 +216,8 @@ test('a closed account is replaced by a new one', async () => {
   expect((await session.post(url ?? '', { status: 'deactivated' })).body['status']).toBe('deactivated')
   const count = got(web).length
   await write("update certificate set chain = '' where name = :web", { web })
+  // It would be taken from there.
+  rmSync(join(relay.dataDir, 'tls', 'acme'), { recursive: true, force: true })
   await kept().keepAccount({ directory: pebble.directory, url, key, madeAt: 0 })
   await relay.restart()
   await expect.poll(() => got(web)).toHaveLength(count + 1)

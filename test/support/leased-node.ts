@@ -86,8 +86,8 @@ export async function whileTimePasses<T>(db: Database, clocks: SettableClock[], 
   void work.catch(() => {}).finally(() => (isDone = true))
   while (!isDone) {
     for (const clock of clocks) clock.advance(500)
-    // What was written meanwhile is answered.
-    for (let times = 0; times < 2; times++) await db.read('select 1').then(() => new Promise(setImmediate))
+    // What was written meanwhile is answered, beats too.
+    for (let times = 0; times < 2; times++) await db.write([{ sql: 'select 1' }]).then(() => new Promise(setImmediate))
   }
   return work
 }

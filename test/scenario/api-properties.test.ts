@@ -18,8 +18,8 @@ import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const requests = Number(process.env.STERNA_API_REQUESTS ?? 200)
 const seed = Number(process.env.STERNA_API_SEED ?? Math.floor(Math.random() * 2 ** 31))
-/** So many reach every endpoint some twenty times. */
-const enoughForAll = 3000
+/** So many reach every endpoint some fifty times. */
+const enoughForAll = 6000
 /** The part of their share that is made for requests of a shorter run: it takes longer than to send them. */
 const madeFor = requests >= enoughForAll ? 1 : 0.2
 

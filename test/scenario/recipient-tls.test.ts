@@ -29,6 +29,7 @@ test('mail to a domain whose policy no host fulfils waits, under the policy of t
   const waits = (policy: string) => ({
     outcome: 'deferred',
     tls_policy: policy,
+    tls_policy_source: 'operator',
     reply: expect.stringContaining(`TLS is required by the policy ${policy}`) as string,
     explanation: { code: 'tls' },
   })

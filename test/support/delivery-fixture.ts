@@ -51,7 +51,8 @@ export function jobOf({
     size: text.length,
     bodyType: '7bit',
     smtputf8: false,
-    tls: 'opportunistic',
+    senderTls: 'opportunistic',
+    recipientTls: null,
     at: Date.now(),
     signingKeys: [],
     fields: [],
@@ -160,8 +161,8 @@ export function testDelivery(
     async attempt(job) {
       const [result] = await run(job)
       if (!result || 'postponed' in result) throw new Error('postponed')
-      const { tls, policy, plainBecause } = readTlsText(result.tls)
-      return { ...result, tls, policy, plainBecause }
+      const { tls, policy, source, plainBecause } = readTlsText(result.tls)
+      return { ...result, tls, policy, source, plainBecause }
     },
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
 import { readTlsText } from '../../mail-out/delivery/transport-facts.ts'
+import { policySources } from '../../mail-out/delivery/transport-policy.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
@@ -221,6 +222,15 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   tls_policy: [
     z.enum(tlsPolicies).nullable().describe('What was required of the connection; null if the attempt ended before that was known.'),
     ({ tls }) => readTlsText(tls).policy,
+  ],
+  tls_policy_source: [
+    z
+      .enum(policySources)
+      .nullable()
+      .describe(
+        "Who required it: `operator`, for the recipient's domain; `sender`, the sender's domain; `smarthost`, the settings of the smarthost. Null: nobody.",
+      ),
+    ({ tls }) => readTlsText(tls).source,
   ],
   plain_because: [
     z

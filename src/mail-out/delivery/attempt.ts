@@ -2,8 +2,8 @@ import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
 import type { AddedField } from '../../mail/message/added-field.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { TrackingPlan } from '../../readers/tracking/tracked-message.ts'
-import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
 import { textOfUnknown, type Transport } from './transport-facts.ts'
+import type { Demands } from './transport-policy.ts'
 
 /** The result of one attempt. A deferral without a reply is a failure of the network, of the DNS, or of our own. */
 export type Outcome = { type: 'delivered'; reply: Reply } | Deferred | Bounced
@@ -100,7 +100,7 @@ export interface SigningKey {
 }
 
 /** One message and its recipients at one destination. */
-export interface DeliveryJob {
+export interface DeliveryJob extends Demands {
   id: string
   messageId: string
   /** Domain of the forward-paths, A-labels, lower case. */
@@ -119,7 +119,6 @@ export interface DeliveryJob {
   bodyType: '7bit' | '8bitmime'
   /** True if a header field or an address needs RFC 6531. */
   smtputf8: boolean
-  tls: TlsPolicy
   /** When the job was created, epoch ms, by the queue's clock. */
   at: number
   signingKeys: SigningKey[]

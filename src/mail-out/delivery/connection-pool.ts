@@ -2,7 +2,7 @@ import { fairShare } from '../../platform/fair-share.ts'
 import { isPublicAddress } from '../../platform/ip-address.ts'
 import type { MxConnection } from './mx-connection.ts'
 import { hostKey, type RouteHost } from './route.ts'
-import type { TlsMode } from './tls-policy.ts'
+import type { TransportPolicy } from './transport-policy.ts'
 
 export interface PoolLimits {
   /** Connections per address, which may change; fewer as the total runs out. */
@@ -32,14 +32,14 @@ export interface Lease {
 
 interface Idle {
   connection: MxConnection
-  policy: TlsMode
+  policy: TransportPolicy
   /** performance.now() */
   until: number
 }
 
 interface Waiting {
   host: RouteHost
-  policy: TlsMode
+  policy: TransportPolicy
   until: number
   leased: (lease: Lease | null) => void
 }
@@ -85,7 +85,7 @@ export class ConnectionPool {
   }
 
   /** Null if none came free in time, or the pool has stopped. */
-  acquire(host: RouteHost, policy: TlsMode): Promise<Lease | null> | Lease | null {
+  acquire(host: RouteHost, policy: TransportPolicy): Promise<Lease | null> | Lease | null {
     if (this.#stopped) return null
     const slots = this.#slotsOf(host)
     const lease = this.#leaseFrom(slots, host, policy)
@@ -146,9 +146,9 @@ export class ConnectionPool {
     return slots
   }
 
-  #leaseFrom(slots: Slots, host: RouteHost, policy: TlsMode): Lease | null {
+  #leaseFrom(slots: Slots, host: RouteHost, policy: TransportPolicy): Lease | null {
     // The most recently used: the others may then be closed as idle.
-    const at = slots.idle.findLastIndex((idle) => idle.connection.host.name === host.name && idle.policy === policy)
+    const at = slots.idle.findLastIndex((idle) => idle.connection.host.name === host.name && idle.policy.key === policy.key)
     const fitting = slots.idle[at]
     if (fitting) {
       this.#notIdle(slots, fitting)
@@ -206,7 +206,7 @@ export class ConnectionPool {
     idle.connection.quit()
   }
 
-  #lease(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsMode; connection: MxConnection | null }): Lease {
+  #lease(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TransportPolicy; connection: MxConnection | null }): Lease {
     let released = false
     if (connection) this.#leased.add(connection)
     return {
@@ -226,7 +226,10 @@ export class ConnectionPool {
     this.#leased.add(connection)
   }
 
-  #takeBack(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsMode; connection: MxConnection | null }): void {
+  #takeBack(
+    slots: Slots,
+    { host, policy, connection }: { host: RouteHost; policy: TransportPolicy; connection: MxConnection | null },
+  ): void {
     const isWorn = connection !== null && connection.transactions >= slots.messagesPerConnection
     const isGood = connection?.isUsable === true && !isWorn && slots.used <= this.#limits.maxConnectionsPerHost && !this.#stopped
     if (connection && isGood) {

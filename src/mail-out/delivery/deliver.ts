@@ -11,6 +11,7 @@ import { deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
 import { textOfTry, type TlsTroubles, type Try } from './tls-trouble.ts'
 import { Transcript, type AttemptContext } from './transcript.ts'
+import type { Demands } from './transport-policy.ts'
 
 export interface DeliverServices extends FindRouteServices, LeavingServices {
   health: HostHealth
@@ -127,7 +128,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
   let draft: Draft | null = null
   // If a host is tried twice, over TLS and in plain text, the later outcome counts.
   const outcomes = new Map<RouteHost, Outcome>()
-  const tries = tlsTroubles.tries(hosts, job.tls, job.at)
+  const tries = tlsTroubles.tries(hosts, job, job.at)
   for (const each of tries) {
     const { host } = each
     // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
@@ -219,7 +220,7 @@ async function attemptHost(
       failed.set(host, opened.outcome)
       if (opened.unreachable) services.pool.noteUnreachable(host)
       // It fails in plain text too, so TLS was not the cause.
-      if (policy === 'plain') services.tlsTroubles.forget(host)
+      if (policy.mode === 'plain') services.tlsTroubles.forget(host)
       noteFailure(opened, host, startedAt, services)
       return opened
     }
@@ -277,7 +278,7 @@ const draftFor = (recipientId: string, { at }: DeliveryJob, { connection }: Deli
   selectors: [],
 })
 
-function attemptOf(draft: Draft, outcome: Outcome, { tls: required }: DeliveryJob): Attempt {
+function attemptOf(draft: Draft, outcome: Outcome, demands: Demands): Attempt {
   const { last, connection } = draft
   return {
     recipientId: draft.recipientId,
@@ -285,7 +286,7 @@ function attemptOf(draft: Draft, outcome: Outcome, { tls: required }: DeliveryJo
     durationMs: Math.round(performance.now() - draft.beganAt),
     mxHost: last?.host.name ?? null,
     address: last?.host.address ?? null,
-    tls: connection?.tlsText ?? textOfTry(last, required),
+    tls: connection?.tlsText ?? textOfTry(last, demands),
     transport: connection?.transport ?? null,
     selectors: draft.selectors,
     transcript: JSON.stringify(draft.transcript.lines),

@@ -7,10 +7,10 @@ import type { RouteHost } from './route.ts'
 import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import { formatReply, type Reply } from '../../platform/smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
-import type { TlsMode } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 import { textOfPlain, textOfTls, transportOf, type ConnectionTls, type Transport } from './transport-facts.ts'
+import type { TransportPolicy } from './transport-policy.ts'
 
 /** What follows the 354 reply. */
 export interface Body {
@@ -57,7 +57,7 @@ interface Envelope {
 interface Fields {
   dialogue: SmtpDialogue
   extensions: Map<string, string>
-  policy: TlsMode
+  policy: TransportPolicy
   tls: ConnectionTls | null
   /** How the host refused TLS that it offers. */
   refused: string | undefined
@@ -93,7 +93,7 @@ export class MxConnection {
     this.#lease = lease
     this.host = host
     this.transport = transportOf(tls)
-    this.tlsText = policy === 'plain' ? null : refused === undefined ? textOfTls(policy, tls) : textOfPlain(refused)
+    this.tlsText = policy.mode === 'plain' ? null : refused === undefined ? textOfTls(policy, tls) : textOfPlain(refused)
     this.#isEncrypted = tls !== null
   }
 

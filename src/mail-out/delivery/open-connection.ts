@@ -8,11 +8,10 @@ import type { RouteHost } from './route.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
-import type { TlsMode } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 import type { ConnectionTls } from './transport-facts.ts'
-import { tlsObjection } from './transport-policy.ts'
+import { tlsObjection, type TransportPolicy } from './transport-policy.ts'
 
 export interface ConnectionServices extends HandshakeServices {
   ehloName: string
@@ -52,7 +51,7 @@ interface Session {
  */
 export async function openConnection(
   host: RouteHost,
-  policy: TlsMode,
+  policy: TransportPolicy,
   services: ConnectionServices,
   context: AttemptContext,
 ): Promise<Opened | OutOfSockets> {
@@ -108,7 +107,7 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   if (tls) return inTls(dialogue, opening, await tls)
   const extensions = await hello(dialogue, opening)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
-  if (policy !== 'plain' && extensions.has('STARTTLS')) {
+  if (policy.mode !== 'plain' && extensions.has('STARTTLS')) {
     const secured = await startTls(dialogue, opening)
     if (!('refused' in secured)) return secured
     return loggedIn(dialogue, opening, { tls: null, refused: secured.refused, extensions })

@@ -4,6 +4,7 @@ import { unconnectedAttempt, type Attempt, type ContentSupply, type DeliveryJob,
 import type { ToThread } from './delivery-messages.ts'
 import { deferral } from './outcome.ts'
 import { textOfTls } from './transport-facts.ts'
+import { transportPolicy } from './transport-policy.ts'
 
 /** A job that a thread has in hand. */
 export interface OpenJob {
@@ -123,11 +124,12 @@ export class Suspects {
   #onLoneCrash(jobs: OpenJob[], reason: string): void {
     const [only] = jobs
     if (!only || jobs.length > 1) return this.onCrash(jobs, reason)
-    const { messageId, tls } = only.job
+    const { messageId } = only.job
+    const tls = textOfTls(transportPolicy(null, only.job), null)
     this.#log.error({ messageId, reason }, 'a message has crashed a delivery thread twice; it is deferred and kept apart from other mail')
     const { outcome } = deferral('internal_error', `4.3.0 this message crashes the delivery thread of this server: ${reason}`)
     for (const recipientId of only.open) {
-      only.onAttempt(unconnectedAttempt(recipientId, outcome, textOfTls(tls, null)))
+      only.onAttempt(unconnectedAttempt(recipientId, outcome, tls))
       this.#suspects.set(recipientId, true)
     }
     only.done()

@@ -3,16 +3,9 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import type { RouteHost } from './route.ts'
-import {
-  connectionFault,
-  handshakeOptions,
-  isTlsFault,
-  postQuantumGroup,
-  type HelloGroups,
-  type TlsMode,
-  type TlsTrouble,
-} from './tls-policy.ts'
+import { connectionFault, handshakeOptions, isTlsFault, postQuantumGroup, type HelloGroups, type TlsTrouble } from './tls-policy.ts'
 import type { KeptSession, TlsSessions } from './tls-sessions.ts'
+import type { TransportPolicy } from './transport-policy.ts'
 
 export interface HandshakeServices {
   timeouts: DeliveryTimeouts
@@ -23,7 +16,7 @@ export interface HandshakeServices {
 /** What a handshake begins with, and how far it has come. */
 export interface HandshakeOpening {
   host: RouteHost
-  policy: TlsMode
+  policy: TransportPolicy
   services: HandshakeServices
   /** performance.now() at which the time of the attempt is over. */
   endsAt: number

@@ -1,9 +1,5 @@
 import { createSecureContext, rootCertificates, type ConnectionOptions, type SecureContext } from 'node:tls'
 import { isIP } from 'node:net'
-import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
-
-/** How a host is tried: under a policy, or in plain text, because TLS has failed and no policy requires it. */
-export type TlsMode = TlsPolicy | 'plain'
 
 /** `impossible`: it will fail again, as after an alert or without a common version. `broken off`: reset, time-out, or silence. */
 export type TlsTrouble = 'impossible' | 'broken off'

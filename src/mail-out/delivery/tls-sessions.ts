@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { TLSSocket } from 'node:tls'
 import type { ConnectionTls } from './transport-facts.ts'
 import type { RouteHost } from './route.ts'
-import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
-import type { HelloGroups, TlsMode } from './tls-policy.ts'
-import { tlsObjection } from './transport-policy.ts'
+import type { HelloGroups } from './tls-policy.ts'
+import { tlsObjection, type TransportPolicy } from './transport-policy.ts'
 
 /** What a full handshake with a host has shown. */
 interface Verdict extends Pick<ConnectionTls, 'verified' | 'problem'> {
@@ -21,9 +20,15 @@ export interface KeptSession {
 
 /** How a handshake was made. */
 interface Shaken {
-  policy: TlsMode
+  policy: TransportPolicy
   offered: KeptSession | null
   groups: HelloGroups
+}
+
+/** What a session is kept for. */
+interface Under {
+  host: RouteHost
+  policy: TransportPolicy
 }
 
 /** How long one look at a certificate counts, ms. */
@@ -31,6 +36,8 @@ const maxAgeMs = 60 * 60_000
 /** Of a session: the host's certificate and its ticket. */
 const maxSessionBytes = 16 * 1024
 const maxBytes = 8 * 1024 * 1024
+/** Of those that mail to one host has. */
+const maxPolicies = 8
 /** Of the tickets on one connection: a host may send any number. */
 const maxTickets = 2
 
@@ -41,7 +48,8 @@ const maxTickets = 2
  */
 export class TlsSessions {
   readonly #now: () => number
-  readonly #kept = new LRUCache<string, KeptSession>({ maxSize: maxBytes, sizeCalculation: ({ session }) => session.length })
+  /** By host and policy. */
+  readonly #kept = new LRUCache<string, ReadonlyMap<string, KeptSession>>({ maxSize: maxBytes, sizeCalculation: sizeOf })
 
   /** @param now epoch ms */
   constructor(now: () => number) {
@@ -49,8 +57,8 @@ export class TlsSessions {
   }
 
   /** What to resume with this host; null: nothing. */
-  find(host: RouteHost, policy: TlsMode): KeptSession | null {
-    const kept = this.#kept.get(keyOf(host, policy))
+  find(host: RouteHost, { key }: TransportPolicy): KeptSession | null {
+    const kept = this.#kept.get(keyOf(host))?.get(key)
     const left = (kept?.verdict.until ?? 0) - this.#now()
     // More is left than there was if the clock has been set back.
     return kept && left > 0 && left <= maxAgeMs ? kept : null
@@ -71,19 +79,19 @@ export class TlsSessions {
       isClassical: groups === 'classical',
     }
     if (tlsObjection(policy, { is: 'encrypted', problem })) this.forget(host)
-    else this.#follow(socket, keyOf(host, policy), { version: tls.version, verdict })
+    else this.#follow(socket, { host, policy }, { version: tls.version, verdict })
     return tls
   }
 
   /** The next handshake with the host is a full one. */
   forget(host: RouteHost): void {
-    for (const policy of tlsPolicies) this.#kept.delete(keyOf(host, policy))
+    this.#kept.delete(keyOf(host))
   }
 
   /** TLS 1.3 sends sessions after the handshake; TLS 1.2 has one at its end. */
-  #follow(socket: TLSSocket, key: string, { version, verdict }: { version: string; verdict: Verdict }): void {
+  #follow(socket: TLSSocket, under: Under, { version, verdict }: { version: string; verdict: Verdict }): void {
     const keep = (session: Buffer | undefined): void => {
-      if (session && session.length <= maxSessionBytes) this.#kept.set(key, { session, verdict })
+      if (session && session.length <= maxSessionBytes) this.#keep(under, { session, verdict })
     }
     if (version !== 'TLSv1.3') return keep(socket.getSession())
     let left = maxTickets
@@ -92,6 +100,17 @@ export class TlsSessions {
       keep(session)
     }
     socket.on('session', onSession)
+  }
+
+  #keep({ host, policy }: Under, session: KeptSession): void {
+    const key = keyOf(host)
+    // Another map: the cache asks for the size of what is new.
+    const byPolicy = new Map(this.#kept.get(key))
+    byPolicy.delete(policy.key)
+    byPolicy.set(policy.key, session)
+    const [oldest] = byPolicy.keys()
+    if (oldest !== undefined && byPolicy.size > maxPolicies) byPolicy.delete(oldest)
+    this.#kept.set(key, byPolicy)
   }
 
   #verdictOn(socket: TLSSocket): Verdict {
@@ -108,4 +127,10 @@ function groupOf(socket: TLSSocket): string | null {
   return name
 }
 
-const keyOf = ({ name, address, port }: RouteHost, policy: TlsMode): string => `${policy} ${name} ${address} ${port}`
+const keyOf = ({ name, address, port }: RouteHost): string => `${name} ${address} ${port}`
+
+function sizeOf(byPolicy: ReadonlyMap<string, KeptSession>): number {
+  let size = 0
+  for (const { session } of byPolicy.values()) size += session.length
+  return size
+}

@@ -3,21 +3,21 @@ import { isoTime } from '../../platform/iso-time.ts'
 import type { HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import type { Heard } from './smtp-dialogue.ts'
-import { stricter, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
-import type { TlsMode, TlsTrouble } from './tls-policy.ts'
+import type { TlsTrouble } from './tls-policy.ts'
 import { textOfPlain, textOfTls } from './transport-facts.ts'
+import { plain, transportPolicy, type Demands, type TransportPolicy } from './transport-policy.ts'
 
 /** How a host is tried. */
 export interface Try {
   host: RouteHost
-  policy: TlsMode
+  policy: TransportPolicy
   /** Why this is in plain text although no policy says so; null otherwise. */
   because: string | null
 }
 
 /** What an attempt says of its TLS if no connection was opened for it, or one in plain text. `tried`: null if there was no host to try. */
-export const textOfTry = (tried: Try | null, required: TlsPolicy): string | null =>
-  tried?.policy === 'plain' ? textOfPlain(tried.because ?? '') : textOfTls(tried?.policy ?? required, null)
+export const textOfTry = (tried: Try | null, demands: Demands): string | null =>
+  tried?.policy.mode === 'plain' ? textOfPlain(tried.because ?? '') : textOfTls(tried?.policy ?? transportPolicy(null, demands), null)
 
 /** What a failure inside TLS says about TLS; undefined for a reply that may change on a later try. */
 export function tlsTroubleIn(heard: Heard): TlsTrouble | undefined {
@@ -46,28 +46,28 @@ export class TlsTroubles {
   readonly #notes = lastUsed<Note>(maxHosts)
 
   /** The hosts in their order, with those that work only in plain text last. */
-  tries(hosts: RouteHost[], demanded: TlsPolicy, at: number): Try[] {
+  tries(hosts: RouteHost[], demands: Demands, at: number): Try[] {
     const byTls: Try[] = []
     const inPlain: Try[] = []
     for (const host of hosts) {
-      const policy = demandedOf(host, demanded)
+      const policy = transportPolicy(host, demands)
       const because = mayBePlain(host, policy) ? this.#because(host, at) : null
       if (because === null) byTls.push({ host, policy, because })
-      else inPlain.push({ host, policy: 'plain', because })
+      else inPlain.push({ host, policy: plain, because })
     }
     return [...byTls, ...inPlain]
   }
 
   /** The same host in plain text, if the way its TLS attempt failed allows that at once. */
   after({ host, policy }: Try, { outcome, tlsTrouble }: HostOutcome, at: number): Try | null {
-    if (outcome.type === 'delivered' && policy !== 'plain') this.forget(host)
+    if (outcome.type === 'delivered' && policy.mode !== 'plain') this.forget(host)
     if (!tlsTrouble || !mayBePlain(host, policy) || outcome.type === 'delivered') return null
     const earlier = this.#noteOf(host, at)
     const isPlain = tlsTrouble === 'impossible' || (earlier !== null && at - earlier.since >= patienceMs)
     const since = earlier && !isPlain ? earlier.since : at
     this.#notes.set(keyOf(host), { since, reason: outcome.reason, isPlain })
     const because = this.#because(host, at)
-    return because === null ? null : { host, policy: 'plain', because }
+    return because === null ? null : { host, policy: plain, because }
   }
 
   /** TLS is tried first again. */
@@ -87,12 +87,7 @@ export class TlsTroubles {
   }
 }
 
-/** What this host's connection must fulfil: for the mail, or for the smarthost by the operator's settings. */
-function demandedOf({ smarthost }: RouteHost, byMail: TlsPolicy): TlsPolicy {
-  return stricter(byMail, smarthost?.tls?.policy ?? 'opportunistic')
-}
-
 /** Never if a policy requires TLS, nor if we log in. */
-const mayBePlain = ({ smarthost }: RouteHost, policy: TlsMode): boolean => policy === 'opportunistic' && !smarthost?.login
+const mayBePlain = ({ smarthost }: RouteHost, policy: TransportPolicy): boolean => policy.mode === 'opportunistic' && !smarthost?.login
 
 const keyOf = ({ name, address, port }: RouteHost): string => `${name} ${address} ${port}`

@@ -1,4 +1,5 @@
 import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
+import type { PolicySource, TransportPolicy } from './transport-policy.ts'
 
 /** What a handshake has shown. */
 export interface ConnectionTls {
@@ -35,15 +36,17 @@ interface StoredFacts {
   classical?: true
   /** Null: not known. */
   policy?: TlsPolicy | null
+  /** Whose policy it is; `opportunistic` is nobody's. */
+  source?: PolicySource
 }
 
 /** Of an attempt that ended before it was known what its connection must fulfil. */
 export const textOfUnknown = JSON.stringify({ policy: null } satisfies StoredFacts)
 
-/** @returns JSON; null: by the policy `opportunistic`, without TLS. `tls`: null without TLS, or without a connection */
-export function textOfTls(policy: TlsPolicy, tls: ConnectionTls | null): string | null {
-  if (tls === null && policy === 'opportunistic') return null
-  const required = policy === 'opportunistic' ? {} : { policy }
+/** @returns JSON; null: nobody requires TLS, and there is none. `tls`: null without TLS, or without a connection */
+export function textOfTls({ mode, source }: TransportPolicy, tls: ConnectionTls | null): string | null {
+  if (tls === null && source === null) return null
+  const required = source === null ? {} : { policy: mode, source }
   if (tls === null) return JSON.stringify(required)
   const { version, cipher, group, verified, problem, isResumed, isClassical } = tls
   return JSON.stringify({
@@ -63,9 +66,10 @@ export const textOfPlain = (problem: string): string => JSON.stringify({ problem
 
 /** Reads what these have written, now or in an earlier version. */
 export function readTlsText(text: string | null) {
-  const { version, cipher, group, verified, problem, resumed, classical, policy } = JSON.parse(text ?? '{}') as StoredFacts
+  const { version, cipher, group, verified, problem, resumed, classical, policy, source } = JSON.parse(text ?? '{}') as StoredFacts
   return {
     policy: policy === undefined ? ('opportunistic' as const) : policy,
+    source: source ?? null,
     tls:
       version === undefined
         ? null

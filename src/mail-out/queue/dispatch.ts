@@ -9,7 +9,7 @@ import {
   type Outcome,
   type Postponed,
 } from '../delivery/attempt.ts'
-import { stricter, tlsPolicyFor, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
+import { tlsPolicyFor } from '../../platform/config/recipient-tls.ts'
 import type { Changes } from '../../platform/store/changes.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
 import { simulatedOutcomeFor, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
@@ -156,10 +156,12 @@ export class Dispatch {
   }
 
   #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], envelope: JobEnvelope, { content, isProbe }: Work): DeliveryJob {
+    const { policies, clock } = this.#services
+    const destination = recipients[0]?.destination ?? ''
     return {
       id: String(++this.#lastJob),
       messageId: message.id,
-      destination: recipients[0]?.destination ?? '',
+      destination,
       isSecondLook: recipients.some(({ nxdomainSince }) => nxdomainSince !== null),
       knownName: envelope.knownName,
       recipients: recipients.map((recipient) => {
@@ -171,18 +173,13 @@ export class Dispatch {
       size: content.size,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
-      tls: this.#tlsFor(message, recipients[0]?.destination ?? '', envelope),
-      at: this.#services.clock.now(),
+      senderTls: envelope.tls,
+      recipientTls: tlsPolicyFor(policies.of(recipientTlsPolicy, message.accountId).recipientTls, destination),
+      at: clock.now(),
       signingKeys: envelope.signingKeys,
       fields: envelope.fields,
       tracking: envelope.tracking,
     }
-  }
-
-  /** What the sender's domain requires, and what is required for the recipient's. */
-  #tlsFor({ accountId }: QueuedMessage, destination: string, { tls }: JobEnvelope): TlsPolicy {
-    const { recipientTls } = this.#services.policies.of(recipientTlsPolicy, accountId)
-    return stricter(tls === 'enforced' ? 'verify' : 'opportunistic', tlsPolicyFor(recipientTls, destination))
   }
 
   async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {

@@ -9,18 +9,14 @@ import { isHostname, SettingFault, type SettingType } from './setting-types.ts'
 export const tlsPolicies = ['opportunistic', 'require', 'verify'] as const
 export type TlsPolicy = (typeof tlsPolicies)[number]
 
-/** The one that requires more. */
-export const stricter = (one: TlsPolicy, other: TlsPolicy): TlsPolicy =>
-  tlsPolicies.indexOf(one) >= tlsPolicies.indexOf(other) ? one : other
-
 /** By recipient domain, in lower-case A-labels; `.example.com` is for all names below it. */
 export type RecipientTls = Readonly<Record<string, TlsPolicy>>
 
-/** The policy for a domain: its own, or that of the nearest name above it. */
-export function tlsPolicyFor(policies: RecipientTls, domain: string): TlsPolicy {
-  if (isEmpty(policies)) return 'opportunistic'
+/** The policy for a domain: its own, or that of the nearest name above it; null: neither has any. */
+export function tlsPolicyFor(policies: RecipientTls, domain: string): TlsPolicy | null {
+  if (isEmpty(policies)) return null
   for (let name = domain; name !== ''; name = nameAbove(name)) if (Object.hasOwn(policies, name)) return policies[name] as TlsPolicy
-  return 'opportunistic'
+  return null
 }
 
 /** `.example.com` after both `mail.example.com` and `.mail.example.com`; empty after the last. */

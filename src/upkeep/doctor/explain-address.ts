@@ -56,7 +56,7 @@ export async function explainAddress({ address, domain }: Address, services: Exp
     enforcingDomains(services.db),
     services.queueAdmin.destination(domain),
   ])
-  const tlsPolicy = tlsPolicyFor(services.recipientTls, domain)
+  const tlsPolicy = tlsPolicyFor(services.recipientTls, domain) ?? 'opportunistic'
   const common = { viaSmarthost: services.route.smarthost !== null, tlsPolicy, tlsEnforcedBy, suppressions, queue: queue ?? null }
   if (domain === simulatorDomain) {
     return {

@@ -38,7 +38,7 @@ const table: [string, () => FakeMxOptions, (keyof typeof how)[]][] = [
 describe.each(table)('a host with %s', (_, options, expected) => {
   it.each(tlsPolicies.map((policy, place) => [policy, expected[place] ?? 'waits'] as const))('under %s: %s', async (policy, outcome) => {
     const mx = await testMx(options())
-    const attempt = await testDelivery([mx], { extraAuthorities: trusted() }).attempt(jobOf({ tls: policy }))
+    const attempt = await testDelivery([mx], { extraAuthorities: trusted() }).attempt(jobOf({ recipientTls: policy }))
     expect(attempt).toMatchObject({
       outcome:
         outcome === 'waits'
@@ -54,7 +54,7 @@ describe.each(table)('a host with %s', (_, options, expected) => {
 it('neither a connection nor a TLS session serves mail under another policy', async () => {
   const mx = await testMx({ tls: certificates.good })
   const delivery = testDelivery([mx], { extraAuthorities: trusted() })
-  const send = (tls: TlsPolicy) => delivery.attempt(jobOf({ tls }))
+  const send = (recipientTls: TlsPolicy) => delivery.attempt(jobOf({ recipientTls }))
   for (const policy of tlsPolicies) await send(policy)
   expect(mx.sessions.map(({ isResumed }) => isResumed)).toEqual([false, false, false])
   for (const policy of tlsPolicies) expect(await send(policy)).toMatchObject({ policy, outcome: { type: 'delivered' } })
@@ -63,6 +63,6 @@ it('neither a connection nor a TLS session serves mail under another policy', as
 
 it.each(tlsPolicies)('an attempt that finds no host says what was required: %s', async (policy) => {
   const resolver = fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] } })
-  const attempt = await testDelivery([], { resolver }).attempt(jobOf({ tls: policy }))
+  const attempt = await testDelivery([], { resolver }).attempt(jobOf({ recipientTls: policy }))
   expect(attempt).toMatchObject({ mxHost: null, transport: null, tls: null, policy })
 })

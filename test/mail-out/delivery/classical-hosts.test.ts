@@ -40,10 +40,10 @@ describe.each<[string, (hello: { bytes: number; number: number }) => boolean]>([
   ['hellos over 1,400 bytes', ({ bytes }) => bytes > 1_400],
   ['the second hello', ({ number }) => number === 2],
 ])('a host that resets %s', (_, resets) => {
-  it.each(['opportunistic', 'verify'] as const)('gets its mail over TLS in the same attempt: %s', async (tls) => {
+  it.each(['opportunistic', 'verify'] as const)('gets its mail over TLS in the same attempt: %s', async (recipientTls) => {
     const mx = await modernHost()
     const delivery = testDelivery([await helloProxy(mx, resets)], { limits, extraAuthorities: [certificate.cert] })
-    const attempt = await delivery.attempt(jobOf({ tls }))
+    const attempt = await delivery.attempt(jobOf({ recipientTls }))
     expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, tls: { version: 'TLSv1.3', verified: true } })
     expect(linesOf(attempt).some(([, , line]) => line.startsWith('(again, with classical groups only'))).toBe(true)
     expect(mx.messages).toMatchObject([{ tls: true }])
@@ -95,7 +95,7 @@ it('a noted host is offered all groups again once a handshake has failed there',
   let now = at
   const delivery = testDelivery([proxy], { limits, now: () => now })
   const key = `${proxy.host} ${proxy.port}`
-  const sendAfter = (ms: number) => delivery.attempt(jobOf({ at: (now = at + ms), tls: 'require' }))
+  const sendAfter = (ms: number) => delivery.attempt(jobOf({ at: (now = at + ms), recipientTls: 'require' }))
   await sendAfter(0)
   await sendAfter(lostAgainMs)
   resets = () => true

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
 import { ConnectionPool, type Lease, type PoolLimits } from '../../../src/mail-out/delivery/connection-pool.ts'
 import type { MxConnection } from '../../../src/mail-out/delivery/mx-connection.ts'
+import { opportunistic } from '../../../src/mail-out/delivery/transport-policy.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import type { MxHooks, MxSession } from '../../support/fake-mx.ts'
@@ -165,7 +166,7 @@ describe('connections', () => {
       onTestFinished(() => pool.stop())
       /** A connection for one message: another one, by this name, if none is idle. */
       const take = async (name: string) => {
-        const lease = await pool.acquire(host, 'opportunistic')
+        const lease = await pool.acquire(host, opportunistic)
         const another = { host, isUsable: true, transactions: 1, quit: () => quits.push(name) } as unknown as MxConnection
         const connection = lease?.connection ?? another
         return { giveBack: () => lease?.release(connection), hangUp: () => (Reflect.get(connection, 'onGone') as () => void)() }
@@ -254,7 +255,7 @@ describe('when most connections are in use', () => {
   }
   /** How many connections a host gets of those that it wants. */
   function takeAll(pool: ConnectionPool, number: number): number {
-    const taken = Array.from({ length: 20 }, () => pool.acquire(hostAt(number), 'opportunistic'))
+    const taken = Array.from({ length: 20 }, () => pool.acquire(hostAt(number), opportunistic))
     return taken.filter((lease) => !(lease instanceof Promise)).length
   }
 
@@ -276,8 +277,8 @@ describe('when most connections are in use', () => {
 
   it('one that comes free goes to a stranger that waits, unless it is kept', async () => {
     const pool = startPool()
-    const leases = Array.from({ length: 35 }, (_, number) => pool.acquire(hostAt(number + 1), 'opportunistic') as Lease)
-    const waiting = pool.acquire(hostAt(100), 'opportunistic')
+    const leases = Array.from({ length: 35 }, (_, number) => pool.acquire(hostAt(number + 1), opportunistic) as Lease)
+    const waiting = pool.acquire(hostAt(100), opportunistic)
     expect(waiting).toBeInstanceOf(Promise)
     leases[0]?.release(null)
     expect(await waiting).toMatchObject({ connection: null })

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 
 const reasonOf = ({ outcome }: Pick<Attempt, 'outcome'>): string => (outcome.type === 'delivered' ? '' : outcome.reason)
-const enforced = () => jobOf({ tls: 'verify' })
+const enforced = () => jobOf({ recipientTls: 'verify' })
 
 describe('TLS where it is offered', () => {
   it('is used, and whether the certificate is valid is written down', async () => {
@@ -160,7 +160,9 @@ describe('TLS that fails', () => {
     const delivery = testDelivery([mx])
     expect(await delivery.attempt(jobOf({ at: start }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
     for (const at of [start + minute, start + 10 * minute]) {
-      expect(await delivery.attempt(jobOf({ at, tls: 'verify' }))).toMatchObject({ outcome: { type: 'deferred', category: 'policy' } })
+      expect(await delivery.attempt(jobOf({ at, recipientTls: 'verify' }))).toMatchObject({
+        outcome: { type: 'deferred', category: 'policy' },
+      })
     }
     expect(mx.messages).toHaveLength(1)
   })

@@ -24,7 +24,7 @@ beforeAll(async () => {
 const limits = { messagesPerConnection: 1 }
 
 const versions = ['TLSv1.2', 'TLSv1.3'] as const
-const enforced = () => jobOf({ tls: 'verify' })
+const enforced = () => jobOf({ recipientTls: 'verify' })
 const resumedBy = (mx: FakeMx): boolean[] => mx.sessions.map(({ isResumed }) => isResumed)
 const saysResumed = (attempt: ReadAttempt): boolean => linesOf(attempt).some(([, , line]) => /^\(TLS.* session resumed/.test(line))
 const delivered = { outcome: { type: 'delivered' } }

@@ -127,6 +127,7 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
         ? [
             transportOf(attempt),
             attempt.tls_policy && t.email.tlsPolicy[attempt.tls_policy],
+            attempt.tls_policy_source && t.email.tlsPolicySource[attempt.tls_policy_source],
             t.email.signedBy(attempt.dkim_selectors.length),
           ]
             .filter(Boolean)

@@ -598,6 +598,7 @@ export const de: Texts = {
         ...(resumed ? ['Sitzung fortgesetzt'] : []),
       ].join(', '),
     tlsPolicy: { opportunistic: '', require: 'TLS verlangt', verify: 'gültiges Zertifikat verlangt' },
+    tlsPolicySource: { operator: 'für die Domain des Empfängers', sender: 'von der Domain des Absenders', smarthost: 'für den Smarthost' },
     plainBecause: (problem: string) => `im Klartext, weil TLS dort scheiterte (${problem})`,
     noTls: 'ohne TLS',
     signedBy: (n: number) => (n === 0 ? 'nicht signiert' : `signiert mit ${count(n, 'Schlüssel', 'Schlüsseln')}`),

@@ -625,6 +625,11 @@ export const en = {
       require: 'TLS required',
       verify: 'valid certificate required',
     }),
+    tlsPolicySource: words<NonNullable<api.Attempt['tls_policy_source']>>({
+      operator: "for the recipient's domain",
+      sender: "by the sender's domain",
+      smarthost: 'for the smarthost',
+    }),
     plainBecause: (problem: string) => `in plain text, because TLS failed there (${problem})`,
     noTls: 'no TLS',
     signedBy: (n: number) => (n === 0 ? 'not signed' : `signed by ${count(n, 'key', 'keys')}`),

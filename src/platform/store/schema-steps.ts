@@ -9,11 +9,14 @@ export interface SchemaStep {
   sql: string
 }
 
+let known: SchemaStep[] | undefined
+
 /** The migrations in order; the number before the first `-` of a file's name is the version it leads to. */
 export function migrations(): SchemaStep[] {
-  return programFolder(folder)
+  known ??= programFolder(folder)
     .filter((name) => name.endsWith('.sql'))
     .map((name) => ({ version: Number.parseInt(name, 10), sql: programFile(new URL(name, folder)).toString() }))
+  return known
 }
 
 /** The schema that this version works with. */

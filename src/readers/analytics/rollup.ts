@@ -36,15 +36,16 @@ const aim = 0.8
 export function analyticsReader(services: { db: Database; log: Log }, wanted: Partial<BatchLimits> = {}): LogReader {
   const pace = { ...standardPace, ...wanted }
   const values = new KnownValues(services.db, pace.maxValues)
-  let isWritten = true
+  /** Where the last step ended; null after one that failed. */
+  let endedAt: number | null = null
   return new LogReader(services, {
     ...pace,
     cursor: 'analytics',
     fault: 'events could not be counted for analytics',
     async take(step) {
-      // After a failed step, another writer may have placed the same values.
-      if (!isWritten) values.forget()
-      isWritten = false
+      // Another writer has been here in between, such as another node, and may have placed values; or a step has failed.
+      if (step.from !== endedAt) values.forget()
+      endedAt = null
       const startedAt = performance.now()
       const read = await readStep(services.db, step)
       const readMs = performance.now() - startedAt
@@ -55,14 +56,14 @@ export function analyticsReader(services: { db: Database; log: Log }, wanted: Pa
       const fitting = Math.max(1, Math.floor((events * pace.maxChanges * aim) / Math.max(1, statements.length)))
       if (statements.length > pace.maxChanges && events > 1) {
         values.notWritten()
-        isWritten = true
+        endedAt = step.from
         return { statements: null, maxEvents: fitting }
       }
       return {
         statements,
         maxEvents: Math.min(fitting, nextRows(events, readMs)),
         written() {
-          isWritten = true
+          endedAt = step.to
           values.written()
         },
       }

@@ -305,33 +305,53 @@ test("if a person's hit turns out to be a machine's, the next one counts as uniq
   ])
 })
 
-test('values beyond the daily limit count as others, even after a restart, and nothing is lost', async () => {
-  const db = await testDatabase()
-  await startCountedStore(
-    db,
-    Array.from({ length: 60 }, (_, i) => ({ ...countedMessages[1]!, id: `em_x${i}`, tags: [{ name: 'order', value: String(i) }] })),
-  )
-  const sent = Array.from({ length: 120 }, (_, i) => ({
-    kind: 'sent' as const,
-    message: i % 60,
-    recipient: 0,
-    at: start + i,
-    bot: false,
-    link: 0,
-    hit: 0,
-  }))
-  const messages = Array.from({ length: 60 }, (_, i) => ({
+/** Sixty messages, each with an order of its own, in a store; `sent(from, to)` are events of as many of them, in turn. */
+async function startOrders() {
+  const orders = Array.from({ length: 60 }, (_, i) => ({
     ...countedMessages[1]!,
     id: `em_x${i}`,
     tags: [{ name: 'order', value: String(i) }],
   }))
-  await writeLog(db, logOf(sent, [], messages))
-  const pace = { firstEvents: 7, maxEvents: 7, maxValues: { breakdown: 10, link: 2 } }
-  await countUntil(db, { writes: 4, isWritten: true }, pace)
-  await analyticsReader({ db, log: silentLog }, pace).catchUp()
-  const rows = await db.read<{ value: string; sent: number }>(
-    `select value, sent from rollup where breakdown = 'tag' and span = ${day} order by value`,
-  )
+  const db = await testDatabase()
+  await startCountedStore(db, orders)
+  const sent = (from: number, to: number) => {
+    const told = Array.from({ length: to }, (_, i) => ({
+      kind: 'sent' as const,
+      message: i % 60,
+      recipient: 0,
+      at: start + i,
+      bot: false,
+      link: 0,
+      hit: 0,
+    }))
+    return logOf(told, [], orders).slice(from)
+  }
+  const counted = () =>
+    db.read<{ value: string; sent: number }>(`select value, sent from rollup where breakdown = 'tag' and span = ${day} order by value`)
+  return { db, sent, counted }
+}
+
+const fewValues = { firstEvents: 7, maxEvents: 7, maxValues: { breakdown: 10, link: 2 } }
+
+test('values beyond the daily limit count as others, even after a restart, and nothing is lost', async () => {
+  const { db, sent, counted } = await startOrders()
+  await writeLog(db, sent(0, 120))
+  await countUntil(db, { writes: 4, isWritten: true }, fewValues)
+  await analyticsReader({ db, log: silentLog }, fewValues).catchUp()
+  const rows = await counted()
+  expect(rows).toHaveLength(11)
+  expect(rows[0]).toEqual({ value: '(other)', sent: 100 })
+  expect(new Set(rows.slice(1).map((row) => row.sent))).toEqual(new Set([2]))
+})
+
+test('the daily limit of values holds where nodes count in turn, and a value that one has given a row counts there at the other', async () => {
+  const { db, sent, counted } = await startOrders()
+  const nodes = [0, 1].map(() => analyticsReader({ db, log: silentLog }, fewValues))
+  for (let from = 0; from < 120; from += 3) {
+    await writeLog(db, sent(from, from + 3))
+    await nodes[(from / 3) % 2]?.catchUp()
+  }
+  const rows = await counted()
   expect(rows).toHaveLength(11)
   expect(rows[0]).toEqual({ value: '(other)', sent: 100 })
   expect(new Set(rows.slice(1).map((row) => row.sent))).toEqual(new Set([2]))

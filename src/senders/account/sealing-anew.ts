@@ -3,7 +3,10 @@ import { WorkLoop } from '../../platform/store/work-loop.ts'
 import type { KeyRing } from './key-ring.ts'
 import { sealAnew } from './sealed-secrets.ts'
 
-interface SealingServices extends Pick<BaseServices, 'db' | 'changes' | 'log'> {
+/** What a node seals just before it knows of a key is stored by then, if at all, ms. */
+const storedMs = 60_000
+
+interface SealingServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log'> {
   secrets: KeyRing
 }
 
@@ -18,6 +21,8 @@ export class SealingAnew {
   #isOver = false
   /** The key in use when nothing was left; null: not known. */
   #allSealedWith: string | null = null
+  /** When to look once more, by the steady clock, ms. */
+  #againAt = Infinity
 
   constructor(services: SealingServices) {
     this.#services = services
@@ -27,9 +32,13 @@ export class SealingAnew {
     })
   }
 
-  /** Looks at what is left if another key is in use than before. */
+  /** Looks at what is left if another key is in use than before, and once more a moment later. */
   look(): void {
-    if (this.#services.secrets.used !== this.#allSealedWith) this.#loop.wake()
+    if (this.#isDue) this.#loop.wake()
+  }
+
+  get #isDue(): boolean {
+    return this.#services.secrets.used !== this.#allSealedWith || this.#services.clock.steady() >= this.#againAt
   }
 
   /** Ends after the piece at hand. */
@@ -40,9 +49,10 @@ export class SealingAnew {
   }
 
   async #run(): Promise<void> {
-    const { db, changes, secrets, log } = this.#services
+    const { db, clock, changes, secrets, log } = this.#services
     const { used } = secrets
-    if (used === this.#allSealedWith) return
+    if (!this.#isDue) return
+    const isFirst = used !== this.#allSealedWith
     if (secrets.generations.length > 1) {
       // Nodes that do not know of the key yet still seal with the one before.
       await Promise.race([changes.seenByAll(), this.#stopped.promise])
@@ -52,5 +62,6 @@ export class SealingAnew {
       if (count > 0) log.info({ secrets: count }, 'all stored secrets are sealed with the secret key in use')
     }
     this.#allSealedWith = used
+    this.#againAt = isFirst && secrets.generations.length > 1 ? clock.steady() + storedMs : Infinity
   }
 }

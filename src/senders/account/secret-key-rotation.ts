@@ -7,7 +7,7 @@ import type { KeyRing } from './key-ring.ts'
 import { keyChange, useKey } from './sealed-secrets.ts'
 import { SealingAnew } from './sealing-anew.ts'
 
-interface RotationServices extends Pick<BaseServices, 'db' | 'changes' | 'log' | 'health'> {
+interface RotationServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log' | 'health'> {
   config: Pick<Config, 'secretKeyFile'>
   secrets: KeyRing
   nodes: Pick<Nodes, 'self' | 'duty'>

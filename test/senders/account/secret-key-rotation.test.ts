@@ -86,3 +86,19 @@ test('a second rotation while the server runs seals anew what the first one seal
   expect(secrets.used).not.toBe(newest)
   await expect.poll(() => leftOf(core, secrets)).toBe(0)
 })
+
+test('what a node has sealed with the key before, and stored late, is sealed anew without a start', async () => {
+  const { core, earlier, secretKeyFile } = await startWithNewKey()
+  const { rotation, secrets } = await rotationAt(core, secretKeyFile)
+  await rotation.start()
+  const isOver = async () => {
+    await rotation.look()
+    return core.logged.join('').includes('all stored secrets are sealed')
+  }
+  await expect.poll(isOver).toBe(true)
+  await core.db.write([ticketKey(secretCount, earlier)])
+  expect(await leftOf(core, secrets)).toBe(1)
+  core.clock.advance(60_000)
+  await rotation.look()
+  await expect.poll(() => leftOf(core, secrets)).toBe(0)
+})

@@ -27,6 +27,7 @@ import { hearBack } from './return-path-life.ts'
 import { search } from './search-life.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { startTestRelay, type TestRelay } from './start-relay.ts'
+import { isOnPostgres } from './tests-on-postgres.ts'
 import { readMail, trackingSettings } from './tracking-life.ts'
 import { unsubscribe } from './unsubscribe-life.ts'
 import { startReceiver, status, type WebhookReceiver } from './webhook-receiver.ts'
@@ -105,7 +106,8 @@ export async function livedRelay(): Promise<TestRelay> {
   relay.clock.correct(-day)
   await relay.restart()
   await isQuiet(relay)
-  await outliveNodes(relay.relay.services.db)
+  // On a server it would bury the relay, which is a node there.
+  if (!isOnPostgres) await outliveNodes(relay.relay.services.db)
   await relay.relay.stop()
   return relay
 }

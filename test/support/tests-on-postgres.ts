@@ -42,11 +42,8 @@ export const aboutFiles: { file: string; tests?: string[]; why: string }[] = [
   { file: 'test/scenario/key-rotation.long.test.ts', why: 'restores a backup' },
   {
     file: 'test/scenario/erasure.long.test.ts',
-    tests: [
-      'what retention has removed can be read nowhere, and the file gets smaller',
-      'a relay that has done everything forgets everybody it has written to',
-    ],
-    why: 'the size of a file; a life that buries the node it runs at',
+    tests: ['what retention has removed can be read nowhere, and the file gets smaller'],
+    why: 'the size of a file',
   },
 ]
 

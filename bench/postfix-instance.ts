@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endWithProcess } from '../test/support/end-with-process.ts'
 import { waitForPort } from './wait-for-port.ts'
 
 /** True where Debian's Postfix is installed and may be started (it wants to be root). */
@@ -61,14 +62,13 @@ export async function startPostfixInstance(
   )
   execFileSync('chown', ['postfix', join(directory, 'data')])
   const postfix = (command: string) => execFileSync('/usr/sbin/postfix', ['-c', etc, command], { stdio: 'ignore' })
+  const stop = (): void => {
+    if (!existsSync(directory)) return
+    postfix('stop')
+    rmSync(directory, { recursive: true, force: true })
+  }
+  endWithProcess(stop)
   postfix('start')
   await waitForPort(listen.host, listen.port)
-  return {
-    directory,
-    masterPid: Number(readFileSync(join(directory, 'queue/pid/master.pid'), 'utf8')),
-    stop() {
-      postfix('stop')
-      rmSync(directory, { recursive: true, force: true })
-    },
-  }
+  return { directory, masterPid: Number(readFileSync(join(directory, 'queue/pid/master.pid'), 'utf8')), stop }
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasPostfix, postfixDirectory, startPostfixInstance } from './postfix-instance.ts'
+import { endWithProcess } from '../test/support/end-with-process.ts'
 import { testCertificate } from '../test/support/test-certificates.ts'
 import type { Sink } from './sink.ts'
 import { waitForListener } from './wait-for-port.ts'
@@ -34,6 +35,7 @@ export async function startPostfixPeer(sink: Sink, starttls = false): Promise<Pe
   const directory = postfixDirectory()
   mkdirSync(join(directory, 'dkim'))
   const signer = startOpenDkim(directory)
+  endWithProcess(() => signer.kill())
   const socket = join(directory, 'dkim/opendkim.sock')
   await waitForListener({ path: socket })
   const postfix = await startPostfixInstance(directory, listen, {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startFakeDns, type FakeZone } from '../test/support/fake-dns.ts'
 import { freePort } from './free-port.ts'
+import { endWithProcess } from '../test/support/end-with-process.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import type { Peer } from './postfix-peer.ts'
 import type { Sink } from './sink.ts'
@@ -59,6 +60,7 @@ export async function startSterna(
   }: SternaOptions,
 ): Promise<SternaPeer> {
   const directory = mkdtempSync(join(tmpdir(), 'sterna-bench-'))
+  endWithProcess(() => rmSync(directory, { recursive: true, force: true }))
   const data = join(directory, 'data')
   // As durable as in files.
   const postgres = nodes === undefined ? null : startPostgres({ settings: { fsync: 'on' } })
@@ -103,13 +105,14 @@ export async function startSterna(
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')
   const endpoint = webhooks ? await startEndpoint() : null
   if (endpoint) sterna('webhook', 'add', endpoint.url, '--account', 'bench')
-  const launch = async (): Promise<ChildProcess[]> => {
+  let servers: ChildProcess[] = []
+  endWithProcess(() => servers.forEach((server) => server.kill('SIGKILL')))
+  const launch = async (): Promise<void> => {
     const words = [...nodeFlags, `--import=${probeModule}`, command, 'serve']
-    const started = environments.map((env) => spawn(process.execPath, words, { env, stdio: ['ignore', 'ignore', 'inherit'] }))
+    servers = environments.map((env) => spawn(process.execPath, words, { env, stdio: ['ignore', 'ignore', 'inherit'] }))
     for (const port of [...ports, httpPort]) await waitForPort('127.0.0.1', port)
-    return started
   }
-  let servers = await launch()
+  await launch()
   const pidsOf = (): number[] => servers.map(({ pid }) => pid ?? 0)
   const end = async (): Promise<void> => {
     for (const server of servers) server.kill('SIGTERM')
@@ -129,7 +132,7 @@ export async function startSterna(
     async restart(meanwhile) {
       await end()
       meanwhile(join(data, 'sterna.db'))
-      servers = await launch()
+      await launch()
       peer.pids = pidsOf()
     },
     async stop() {

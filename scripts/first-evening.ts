@@ -12,6 +12,7 @@ import { request as tlsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endWithProcess } from '../test/support/end-with-process.ts'
 import { startFakeDns } from '../test/support/fake-dns.ts'
 import { startPebble } from '../test/support/pebble.ts'
 import { sternaCommand } from '../test/support/sterna-command.ts'
@@ -48,6 +49,7 @@ const env = { PATH: process.env['PATH'], STERNA_CONFIG: file }
 const startedAt = performance.now()
 const seconds = (): number => Math.round((performance.now() - startedAt) / 100) / 10
 const server = spawn(program, [...words, 'serve'], { cwd: directory.path, env })
+endWithProcess(() => server.kill())
 let [stdout, log] = ['', '']
 server.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
 server.stderr.on('data', (bytes: Buffer) => (log += bytes.toString()))

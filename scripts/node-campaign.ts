@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { endWithProcess } from '../test/support/end-with-process.ts'
 import {
   allDone,
   faultsOfOutcome,
@@ -42,6 +43,7 @@ const faults = clusterFaults.filter(({ name }) => name.includes(values.only))
 const takeOverMs = 10_000
 
 const directory = values.directory ?? mkdtempSync(join(tmpdir(), 'sterna-nodes-'))
+if (!values.directory) endWithProcess(() => rmSync(directory, { recursive: true, force: true }))
 const stage = await startClusterStage(directory)
 const { nodes, acknowledgedAt } = stage
 const problems: string[] = []
@@ -57,7 +59,6 @@ try {
   tellOutcome()
 } finally {
   await stage.close()
-  if (!values.directory) rmSync(directory, { recursive: true, force: true })
 }
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 process.exit(problems.length > 0 ? 1 : 0)

@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
+import { endWithProcess } from '../test/support/end-with-process.ts'
 import { startFakeDns } from '../test/support/fake-dns.ts'
 import { startFakeMx } from '../test/support/fake-mx.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
@@ -83,6 +84,7 @@ const paths = mx.messages.map(({ data }) => /\/t\/o\/\w{48}/.exec(data.toString(
 await timeMail('warm')
 const quiet = await timeMail('quiet')
 const bare = values.control ? spawn(process.execPath, ['-e', bareServer]) : null
+endWithProcess(() => bare?.kill())
 const port = bare ? await portOf(bare) : server.httpPort
 const flood = new Promise<{ asked: number; statuses: Record<string, number> }>((resolve, reject) => {
   new Worker(new URL('./campaign/pixel-flood-thread.ts', import.meta.url), { workerData: { port, paths, perSecond, seconds: seconds + 2 } })

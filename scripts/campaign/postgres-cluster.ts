@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Row } from '../../src/platform/store/database.ts'
-import { giveToOwner, optionsIn, ownersCommand, startPostgres } from '../../test/support/postgres-server.ts'
+import { endWithProcess } from '../../test/support/end-with-process.ts'
+import { endPostgres, giveToOwner, optionsIn, ownersCommand, startPostgres } from '../../test/support/postgres-server.ts'
 import { PostgresSession } from '../../test/support/postgres-session.ts'
 
 const run = promisify(execFile)
@@ -66,6 +67,7 @@ export class PostgresCluster {
   /** Has a replica follow. A commit is answered only when it is there, too. */
   async replicate(): Promise<string> {
     const directory = mkdtempSync(join(tmpdir(), 'sterna-replica-'))
+    endWithProcess(() => endPostgres(directory))
     giveToOwner(directory)
     this.#directories.push(directory)
     const words = ['-h', this.#directory, '-U', 'sterna', '-D', join(directory, 'data'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync']
@@ -89,8 +91,7 @@ export class PostgresCluster {
 
   async stop(): Promise<void> {
     await (await this.#session?.catch(() => undefined))?.close()
-    await asOwner(this.#directory, 'pg_ctl', '-D', join(this.#directory, 'data'), '-m', 'immediate', '-w', 'stop')
-    for (const directory of this.#directories) rmSync(directory, { recursive: true, force: true })
+    for (const directory of this.#directories) endPostgres(directory)
   }
 
   #kill(): void {

@@ -2,6 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { freePort } from '../../bench/free-port.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
+import { endWithProcess } from '../../test/support/end-with-process.ts'
 import { firstAccount } from '../../test/support/first-account.ts'
 
 const command = new URL('../../bin/sterna.js', import.meta.url).pathname
@@ -43,6 +44,7 @@ export class ServerUnderTest {
   private constructor(environment: NodeJS.ProcessEnv, ports: Ports) {
     this.#ports = ports
     this.environment = { ...environment, ...listenOn(ports) }
+    endWithProcess(() => this.isRunning && this.#process?.kill('SIGKILL'))
   }
 
   /**

@@ -1,7 +1,8 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endWithProcess } from './end-with-process.ts'
 
 export interface PostgresServer {
   /** Runs a script with psql, which stops at the first error; gives what it prints: rows alone, `|` between columns. */
@@ -20,7 +21,7 @@ export interface PostgresServer {
 
 /**
  * Debian's PostgreSQL, the newest installed, in a directory of its own below `parent`; it listens on a UNIX socket in there only. `settings`: of
- * the server, besides what keeps it off the network.
+ * the server, besides what keeps it off the network. It ends with this process at the latest.
  */
 export function startPostgres({
   parent = tmpdir(),
@@ -28,12 +29,9 @@ export function startPostgres({
 }: { parent?: string; settings?: Record<string, string> } = {}): PostgresServer {
   const directory = mkdtempSync(join(parent, 'sterna-postgres-'))
   const data = join(directory, 'data')
+  endWithProcess(() => endPostgres(directory))
   giveToOwner(directory)
-  const asOwner = (program: string, ...words: string[]): void => {
-    const [file, rest] = ownersCommand(program, words)
-    execFileSync(file, rest, { cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
-  }
-  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  const asOwner = (program: string, ...words: string[]): void => runAsOwner(directory, program, words)
   // Not the locale C: that text is compared byte by byte must not depend on how the database was made.
   const options = optionsIn(directory, settings)
   const start = (): void => asOwner('pg_ctl', '-D', data, '-l', join(directory, 'log'), '-o', options, '-w', 'start')
@@ -58,7 +56,7 @@ export function startPostgres({
     writeFileSync(access, `local all locked scram-sha-256\n${readFileSync(access, 'utf8')}`)
     start()
   } catch (error) {
-    remove()
+    endPostgres(directory)
     throw error
   }
   const run = (script: string): Promise<string> => psql(join(binaries(), 'psql'), directory, script)
@@ -73,13 +71,29 @@ export function startPostgres({
     start,
     socket: join(directory, '.s.PGSQL.5432'),
     get pid() {
-      return Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'))
+      return pidIn(directory) ?? 0
     },
-    stop() {
-      asOwner('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop')
-      remove()
-    },
+    stop: () => endPostgres(directory),
   }
+}
+
+/** Ends the server in a directory of its own as a power cut does, if it runs, and removes the directory, if there is one. */
+export function endPostgres(directory: string): void {
+  const pid = pidIn(directory)
+  if (pid !== null && existsSync(`/proc/${pid}`))
+    runAsOwner(directory, 'pg_ctl', ['-D', join(directory, 'data'), '-m', 'immediate', '-w', 'stop'])
+  rmSync(directory, { recursive: true, force: true })
+}
+
+/** Null if the server was never started, or was stopped. */
+function pidIn(directory: string): number | null {
+  const file = join(directory, 'data', 'postmaster.pid')
+  return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8')) : null
+}
+
+function runAsOwner(directory: string, program: string, words: string[]): void {
+  const [file, rest] = ownersCommand(program, words)
+  execFileSync(file, rest, { cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
 /** What a server is started with: its socket is in this directory. */

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { endWithProcess } from './end-with-process.ts'
 
 /** A new empty directory that goes away with the test, or, made outside a test, when `remove` is called. */
 export function temporaryDirectory(): { path: string; remove: () => void } {
@@ -16,16 +17,9 @@ export function testDirectory(): string {
   return path
 }
 
-const ofProcess: (() => void)[] = []
-
-/** A directory for as long as this process runs; vitest ends it by a signal. */
+/** A directory for as long as this process runs. */
 export function processDirectory(): string {
   const { path, remove } = temporaryDirectory()
-  if (ofProcess.length === 0)
-    process.once('SIGTERM', () => {
-      for (const end of ofProcess) end()
-      process.exit()
-    })
-  ofProcess.push(remove)
+  endWithProcess(remove)
   return path
 }

@@ -159,7 +159,7 @@ describe('a permanent answer ends it', () => {
   test.each<[string, MxHooks, 'hard' | 'soft', string]>([
     ['550 to MAIL', { mail: () => '550 5.7.1 Sender refused' }, 'soft', 'policy'],
     ['unknown user', { rcpt: () => '550 5.1.1 No such user' }, 'hard', 'invalid_recipient'],
-    ['full mailbox', { rcpt: () => '552 5.2.2 Mailbox full' }, 'soft', 'mailbox_full'],
+    ['full mailbox', { rcpt: () => '550 5.2.2 Mailbox full' }, 'soft', 'mailbox_full'],
     ['refused for policy', { rcpt: () => '550 5.7.1 Not from you' }, 'soft', 'policy'],
     ['554 to DATA', { data: () => '554 5.7.1 No' }, 'soft', 'policy'],
     ['spam, after the data', { dot: () => '554 5.6.0 Message looks like spam' }, 'soft', 'content_rejected'],

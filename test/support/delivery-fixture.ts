@@ -4,10 +4,13 @@ import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } f
 import { ClassicalHosts, type ClassicalHost } from '../../src/mail-out/delivery/classical-hosts.ts'
 import { ConnectionPool, type PoolLimits } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
-import { deliver, type DeliverServices } from '../../src/mail-out/delivery/deliver.ts'
+import { deliver } from '../../src/mail-out/delivery/deliver.ts'
+import type { DeliverServices } from '../../src/mail-out/delivery/transferring.ts'
 import { standardTimeouts, type DeliveryTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.ts'
 import type { LookUp } from '../../src/mail-out/delivery/find-route.ts'
 import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
+import { Ipv6Refusals } from '../../src/mail-out/delivery/ipv6-refusals.ts'
+import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troubles.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
@@ -140,12 +143,15 @@ export function testDelivery(
       secureContextFor: trustContexts(extraAuthorities),
       noteTls: () => {},
       classicalHosts: new ClassicalHosts((host) => classicalHosts.push(host)),
+      pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(now),
       loginGate: new LoginGate(() => {}),
       lease,
     },
     tlsTroubles: new TlsTroubles(),
     pool,
+    ipv6Refusals: new Ipv6Refusals(),
+    rotation: 0,
     signer: new DkimSigner(),
   }
   const run = async (job = jobOf()): Promise<(Attempt | Postponed)[]> => {

@@ -7,6 +7,8 @@ import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
 import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
 import { standardTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.ts'
+import { Ipv6Refusals } from '../../src/mail-out/delivery/ipv6-refusals.ts'
+import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troubles.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
@@ -34,6 +36,7 @@ const services = {
     secureContextFor: trustContexts([]),
     noteTls: () => {},
     classicalHosts: new ClassicalHosts(() => {}),
+    pipelining: new PipeliningTroubles(),
     sessions: new TlsSessions(Date.now),
     loginGate: new LoginGate(() => {}),
     lease: new LeaseDeadline(),
@@ -47,6 +50,8 @@ const services = {
     idleMs: 0,
     waitMs: 1_000,
   }),
+  ipv6Refusals: new Ipv6Refusals(),
+  rotation: 0,
   signer: new DkimSigner(),
   now: Date.now,
 }

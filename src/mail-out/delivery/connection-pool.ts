@@ -54,8 +54,6 @@ interface Slots {
   waiting: Waiting[]
 }
 
-/** How long a host that did not answer is tried after the others, ms. */
-const unreachableMs = 60_000
 const maxRemembered = 10_000
 /** How much longer idle connections are kept once one has been used again. */
 const paidIdling = 4
@@ -73,7 +71,6 @@ export class ConnectionPool {
   /** Hosts that wait because all connections are in use, in turn. */
   readonly #inLine = new Set<Slots>()
   readonly #leased = new Set<MxConnection>()
-  readonly #unreachable = new Map<string, number>()
   /** Hosts that have closed an idle connection. */
   readonly #impatient = new Set<string>()
   #timer: NodeJS.Timeout | null = null
@@ -97,21 +94,13 @@ export class ConnectionPool {
     })
   }
 
-  /** The hosts in their order, but those that recently did not answer come last. */
-  inOrder(hosts: RouteHost[]): RouteHost[] {
-    if (this.#unreachable.size === 0) return hosts
-    const now = performance.now()
-    const isUnreachable = (host: RouteHost): boolean => (this.#unreachable.get(hostKey(host)) ?? 0) > now
-    return [...hosts.filter((host) => !isUnreachable(host)), ...hosts.filter(isUnreachable)]
-  }
-
-  noteUnreachable(host: RouteHost): void {
-    if (this.#unreachable.size >= maxRemembered) this.#unreachable.clear()
-    this.#unreachable.set(hostKey(host), performance.now() + unreachableMs)
-  }
-
-  noteReachable(host: RouteHost): void {
-    if (this.#unreachable.size > 0) this.#unreachable.delete(hostKey(host))
+  /** Null if none is free now. */
+  acquireNow(host: RouteHost, policy: TransportPolicy): Lease | null {
+    if (this.#stopped) return null
+    const slots = this.#slotsOf(host)
+    const lease = this.#leaseFrom(slots, host, policy)
+    if (!lease && slots.used === 0 && slots.waiting.length === 0) this.#forget(host, slots)
+    return lease
   }
 
   /** Hands out nothing more and closes idle connections; connections in use close when they are released. */
@@ -226,11 +215,16 @@ export class ConnectionPool {
     this.#leased.add(connection)
   }
 
+  /** It is gone, and another takes its place under the lease. */
+  untrack(connection: MxConnection): void {
+    this.#leased.delete(connection)
+  }
+
   #takeBack(
     slots: Slots,
     { host, policy, connection }: { host: RouteHost; policy: TransportPolicy; connection: MxConnection | null },
   ): void {
-    const isWorn = connection !== null && connection.transactions >= slots.messagesPerConnection
+    const isWorn = connection?.isWorn(slots.messagesPerConnection) === true
     const isGood = connection?.isUsable === true && !isWorn && slots.used <= this.#limits.maxConnectionsPerHost && !this.#stopped
     if (connection && isGood) {
       const idle = { connection, policy, until: performance.now() + slots.idleMs }

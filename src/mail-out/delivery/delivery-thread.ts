@@ -10,12 +10,15 @@ import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import { ClassicalHosts } from './classical-hosts.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { ContentRequests } from './content-requests.ts'
-import { deliver, type DeliverServices } from './deliver.ts'
+import { deliver } from './deliver.ts'
+import type { DeliverServices } from './transferring.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
 import { HostHealth } from './host-health.ts'
+import { Ipv6Refusals } from './ipv6-refusals.ts'
 import { Outbox } from './outbox.ts'
+import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { hostKey } from './route.ts'
 import { LoginGate } from './smarthost-login.ts'
 import type { ConnectionTls } from './transport-facts.ts'
@@ -132,12 +135,15 @@ function deliverServices(): DeliverServices {
       secureContextFor: trustContexts(settings.extraAuthorities ?? []),
       classicalHosts: new ClassicalHosts((host) => outbox.add({ type: 'classical host', host })),
       noteTls,
+      pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
       lease: new LeaseDeadline(settings.leaseCells),
     },
     tlsTroubles: new TlsTroubles(),
     pool: connectionPool(health),
+    ipv6Refusals: new Ipv6Refusals(),
+    rotation: Math.random(),
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),
   }

@@ -1,6 +1,8 @@
 /** How long each step may take, ms. */
 export interface DeliveryTimeouts {
   connect: number
+  /** How long one address of a host is tried before the next is tried beside it. */
+  headStart: number
   banner: number
   /** EHLO, HELO, RSET, STARTTLS */
   command: number
@@ -19,9 +21,10 @@ export interface DeliveryTimeouts {
 
 const minute = 60_000
 
-/** RFC 5321 4.5.3.2. */
+/** RFC 5321 4.5.3.2, and RFC 8305 8. */
 export const standardTimeouts: DeliveryTimeouts = {
   connect: minute / 2,
+  headStart: minute / 240,
   banner: 5 * minute,
   command: 5 * minute,
   handshake: minute / 2,

@@ -6,6 +6,8 @@ interface Health {
   /** Consecutive connection failures. */
   failures: number
   answeredAt: number
+  /** When it failed last, or was too slow to answer. */
+  failedAt: number
   /** Since when it is in backoff; infinite if it is not. */
   downAt: number
   /** Probes that failed. */
@@ -24,7 +26,15 @@ const maxBackoffMs = 900_000
 const jitter = 0.2
 const maxRemembered = 20_000
 
-const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, backoffUntil: 0, reason: '' }
+const unknown: Readonly<Health> = {
+  failures: 0,
+  answeredAt: -Infinity,
+  failedAt: -Infinity,
+  downAt: Infinity,
+  probes: 0,
+  backoffUntil: 0,
+  reason: '',
+}
 
 /**
  * Decides which hosts are down, from the results of connections to them. After four failures in a row, none of them within a minute of a
@@ -48,7 +58,18 @@ export class HostHealth {
 
   /** True of a host that we have connected to, and that has not failed since. */
   hasAnswered(key: string): boolean {
-    return this.#known.get(key)?.failures === 0
+    const health = this.#known.get(key)
+    return health?.failures === 0 && health.answeredAt > -Infinity
+  }
+
+  /** When it failed last, unless it has answered since; then -Infinity. */
+  failedAt(key: string): number {
+    return this.#known.get(key)?.failedAt ?? -Infinity
+  }
+
+  /** Another address of the same host was faster by far. */
+  noteSlow(key: string, now: number): void {
+    this.#known.set(key, { ...(this.#known.get(key) ?? unknown), failedAt: now })
   }
 
   noteAnswered(key: string, now: number): void {
@@ -65,6 +86,7 @@ export class HostHealth {
     const health = this.#known.get(key) ?? { ...unknown }
     this.#known.set(key, health)
     health.failures++
+    health.failedAt = now
     const isDown = health.downAt < Infinity
     if (isDown && startedAt < health.downAt) return
     const isEnough = health.failures >= (now - health.answeredAt > lately ? minFailures : certainFailures)

@@ -1,7 +1,8 @@
 import type { DeliveryRecipient, Outcome } from './attempt.ts'
 import { encodeData } from './data-encoding.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
-import { wireAddress, type WireAddress } from './envelope-address.ts'
+import { limitIn } from './announced-limits.ts'
+import { envelopeOf, type TransferEnvelope } from './transfer-envelope.ts'
 import { bounce, deferral, isAboutCommand, isExpected, unclear, hostOutcomeOf, type Phase, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
@@ -41,17 +42,18 @@ export interface OutgoingMessage {
  * memory had no room for its content, so nothing was sent either. `not ours`: others may do the work of this node by now, so the host did not get
  * all of it.
  */
-export type Transfer = (HostOutcome & { sent: boolean }) | 'stale' | 'no room' | 'not ours'
+export type Transfer = (HostOutcome & Sent) | 'stale' | 'no room' | 'not ours'
+
+interface Sent {
+  sent: boolean
+  /** True if the connection broke although more commands had been sent than were answered. */
+  hasLostCommands?: boolean
+}
 
 interface Step {
   phase: Phase | 'rset'
   command: string
   timeoutMs: number
-}
-
-interface Envelope {
-  reversePath: WireAddress | null
-  forwardPath: WireAddress
 }
 
 interface Fields {
@@ -64,6 +66,8 @@ interface Fields {
   host: RouteHost
   timeouts: DeliveryTimeouts
   lease: Pick<LeaseDeadline, 'isPast'>
+  /** False if the host gets one command at a time, whatever it offers. */
+  mayPipeline: boolean
 }
 
 const xtext = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]{1,100}$/
@@ -83,14 +87,19 @@ export class MxConnection {
   readonly #extensions: Map<string, string>
   readonly #timeouts: DeliveryTimeouts
   readonly #lease: Fields['lease']
+  readonly #pipelines: boolean
+  /** As many transactions as the host allows on one connection (RFC 9422). */
+  readonly #maxTransactions: number
   /** True if a transaction was begun and neither finished nor reset. */
   #isMidTransaction = false
 
-  constructor({ dialogue, extensions, policy, tls, refused, host, timeouts, lease }: Fields) {
+  constructor({ dialogue, extensions, policy, tls, refused, host, timeouts, lease, mayPipeline }: Fields) {
     this.#dialogue = dialogue
     this.#extensions = extensions
     this.#timeouts = timeouts
     this.#lease = lease
+    this.#pipelines = mayPipeline && extensions.has('PIPELINING')
+    this.#maxTransactions = limitIn(extensions.get('LIMITS'), 'MAILMAX')
     this.host = host
     this.transport = transportOf(tls)
     this.tlsText = policy.mode === 'plain' ? null : refused === undefined ? textOfTls(policy, tls) : textOfPlain(refused)
@@ -99,6 +108,11 @@ export class MxConnection {
 
   get isUsable(): boolean {
     return this.#dialogue.broken === null
+  }
+
+  /** True once it has carried as many messages as it should. */
+  isWorn(messagesPerConnection: number): boolean {
+    return this.transactions >= messagesPerConnection || this.transactions >= this.#maxTransactions
   }
 
   /** Called once when the connection is gone, whichever side closed it. */
@@ -123,7 +137,7 @@ export class MxConnection {
     const envelope = envelopeOf(recipient)
     if ('outcome' in envelope) return { ...envelope, sent: false }
     const refusal = this.#unsupported(message, envelope)
-    if (refusal) return { outcome: refusal, nextHost: true, sent: false }
+    if (refusal) return { outcome: refusal, nextHost: 'of another name', sent: false }
 
     if (this.#lease.isPast) return 'not ours'
     const steps = this.#steps(message, envelope)
@@ -136,10 +150,19 @@ export class MxConnection {
       this.quit()
       return 'stale'
     }
-    return { ...this.#verdict(phase, heard), sent: false }
+    return { ...this.#verdict(phase, heard), sent: false, hasLostCommands: this.#hasLost(answers) }
   }
 
-  #steps(message: OutgoingMessage, { reversePath, forwardPath }: Envelope): Step[] {
+  /** Whether what was sent ahead of replies may have been dropped. Inside TLS only the host itself can drop it, and answers the first. */
+  #hasLost(answers: Heard[]): boolean {
+    const last = answers.at(-1)
+    if (!this.#pipelines || !last || !('broken' in last)) return false
+    const [first] = answers
+    const hasAnswered = first !== undefined && !('broken' in first)
+    return hasAnswered || (!this.#isEncrypted && last.category !== 'timeout')
+  }
+
+  #steps(message: OutgoingMessage, { reversePath, forwardPath }: TransferEnvelope): Step[] {
     const { mail, rcpt, data, command } = this.#timeouts
     const offers = (keyword: string): boolean => this.#extensions.has(keyword)
     let from = `MAIL FROM:<${reversePath?.text ?? ''}>`
@@ -176,7 +199,7 @@ export class MxConnection {
     const dialogue = this.#dialogue
     const answers: Heard[] = []
     this.#isMidTransaction = true
-    if (this.#extensions.has('PIPELINING')) {
+    if (this.#pipelines) {
       dialogue.send(steps.map(({ command }) => command))
       return new Promise((resolve) => {
         const heard = (answer: Heard): void => {
@@ -230,7 +253,7 @@ export class MxConnection {
         const got = await body()
         if (got === null || 'outcome' in got) return got
         const outcome = this.#lacksEightBit(got)
-        if (outcome) return { outcome, nextHost: true }
+        if (outcome) return { outcome, nextHost: 'of another name' }
         body = got
       } catch (error) {
         this.#dialogue.break('the message cannot be read')
@@ -262,7 +285,7 @@ export class MxConnection {
   }
 
   /** The host lacks what the message needs: we must not send what it did not offer. */
-  #unsupported(message: OutgoingMessage, envelope: Envelope): Outcome | null {
+  #unsupported(message: OutgoingMessage, envelope: TransferEnvelope): Outcome | null {
     const { name } = this.host
     const limit = this.#sizeLimit
     const { minSize: size } = message
@@ -289,20 +312,11 @@ const isLoginDemand = ({ code }: Reply): boolean => code === 530 || code === 535
 
 const verbOf = (command: string): string => command.slice(0, 4)
 
-const needsSmtputf8 = (message: OutgoingMessage, { reversePath, forwardPath }: Envelope): boolean =>
+const needsSmtputf8 = (message: OutgoingMessage, { reversePath, forwardPath }: TransferEnvelope): boolean =>
   message.smtputf8 || forwardPath.needsSmtputf8 || reversePath?.needsSmtputf8 === true
 
 /** True of an answer on a reused connection that may say nothing about this mail, but that it is one too many for the connection. */
 function concernsConnection(phase: Phase, heard: Heard): boolean {
   if ('broken' in heard) return heard.category !== 'timeout'
   return heard.code === 421 || (phase === 'data' && heard.code >= 500) || isAboutCommand(heard)
-}
-
-function envelopeOf({ reversePath, forwardPath }: DeliveryRecipient): Envelope | HostOutcome {
-  const to = wireAddress(forwardPath)
-  if (!to) return { outcome: bounce('5.1.3 the address cannot be written in SMTP', 'invalid_recipient'), nextHost: false }
-  const from = reversePath === '' ? null : wireAddress(reversePath)
-  if (!from && reversePath !== '')
-    return { outcome: bounce('5.1.7 the reverse-path cannot be written in SMTP', 'internal_error'), nextHost: false }
-  return { reversePath: from, forwardPath: to }
 }

@@ -1,10 +1,11 @@
-import { connect } from 'node:net'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
+import { call, type Call } from './host-call.ts'
 import type { ClassicalHosts } from './classical-hosts.ts'
 import { MxConnection } from './mx-connection.ts'
 import { deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
+import type { PipeliningTroubles } from './pipelining-troubles.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
@@ -16,6 +17,7 @@ import { tlsObjection, type TransportPolicy } from './transport-policy.ts'
 export interface ConnectionServices extends HandshakeServices {
   ehloName: string
   classicalHosts: ClassicalHosts
+  pipelining: PipeliningTroubles
   /** Called with what each completed handshake has shown. */
   noteTls: (tls: ConnectionTls) => void
   /** How we log in to the smarthost. */
@@ -24,17 +26,16 @@ export interface ConnectionServices extends HandshakeServices {
   lease: Pick<LeaseDeadline, 'isPast'>
 }
 
-/** No connection. `unreachable`: not even TCP answered. */
-type NotOpened = HostOutcome & { unreachable: boolean }
-
 interface Opening extends AttemptContext, HandshakeOpening {
   services: ConnectionServices
+  /** A socket that is connected already; taken by who uses it. */
+  call: Call | null
 }
 
 /** This process may open no more sockets, which says nothing about the host. */
 type OutOfSockets = 'out of sockets'
 
-type Opened = MxConnection | NotOpened
+type Opened = MxConnection | HostOutcome
 
 /** What both sides know once they can talk about mail. */
 interface Session {
@@ -47,13 +48,13 @@ interface Session {
 /**
  * Connects, greets, encrypts as the policy requires, and logs in to the smarthost. Resumes an earlier TLS session with the host; if that
  * fails, which says nothing about its TLS, it connects again with a full handshake. If the host drops a large hello, it connects again
- * with small ones.
+ * with small ones. `connected`: to begin with, if another has connected to the host already.
  */
 export async function openConnection(
   host: RouteHost,
   policy: TransportPolicy,
   services: ConnectionServices,
-  context: AttemptContext,
+  context: AttemptContext & { connected: Call | null },
 ): Promise<Opened | OutOfSockets> {
   const { sessions, classicalHosts } = services
   const groups = classicalHosts.includes(host, context.at) ? 'classical' : 'all'
@@ -66,6 +67,7 @@ export async function openConnection(
     isResuming: false,
     groups,
     handshake: null,
+    call: context.connected,
   }
   let opened = await open(opening)
   if (opening.isResuming && hasTlsTrouble(opened)) {
@@ -95,14 +97,17 @@ const hasTlsTrouble = (opened: Opened | OutOfSockets): boolean =>
 async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   const { host, policy, services, transcript } = opening
   const refusal = host.smarthost?.login && services.loginGate.refusal
-  if (refusal) return notOpened(deferral('policy', where(host, refusal)))
+  if (refusal) {
+    opening.call?.socket.destroy()
+    return notOpened(deferral('policy', where(host, refusal)))
+  }
   transcript.note(`${host.name} ${host.address}:${host.port}`)
-  const { dialogue, banner, tls, isConnected } = dial(opening)
+  const { dialogue, banner, tls } = dial(opening)
   const greeting = await banner
   if ('broken' in greeting && greeting.isOutOfSockets) return 'out of sockets'
   if ('broken' in greeting || !isExpected('banner', greeting)) {
     dialogue.quit()
-    return { ...failure(host, 'banner', greeting), unreachable: !isConnected(), tlsTrouble: tls && tlsTroubleIn(greeting) }
+    return { ...failure(host, 'banner', greeting), tlsTrouble: tls && tlsTroubleIn(greeting) }
   }
   if (tls) return inTls(dialogue, opening, await tls)
   const extensions = await hello(dialogue, opening)
@@ -117,34 +122,30 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   return loggedIn(dialogue, opening, { tls: null, extensions })
 }
 
-/** One for all: what a socket has received is read before the next one is. It would take new memory for each reply. */
-const received = Buffer.alloc(64 * 1024)
-
 interface Dialled {
   dialogue: SmtpDialogue
   banner: Promise<Heard>
   /** With TLS from the first byte, what the handshake will have shown. */
   tls?: Promise<ConnectionTls>
-  isConnected: () => boolean
 }
 
 function dial(opening: Opening): Dialled {
   const { host, services, transcript, endsAt } = opening
-  let connected = false
-  const at = { host: host.address, port: host.port, noDelay: true }
-  const secured = host.smarthost?.tls?.isImplicit === true ? secure(opening, connect(at)) : null
-  const callback = (size: number): boolean => (dialogue.onData(received.subarray(0, size)), true)
-  const socket = secured?.socket ?? connect({ ...at, onread: { buffer: received, callback } })
-  const dialogue = new SmtpDialogue(socket, transcript, services.timeouts.afterthought)
+  const made = opening.call ?? call(host)
+  opening.call = null
+  const secured = host.smarthost?.tls?.isImplicit === true ? secure(opening, made.socket) : null
+  const dialogue = new SmtpDialogue(secured?.socket ?? made.socket, transcript, services.timeouts.afterthought)
+  made.onData = dialogue.onData
   dialogue.endsAt = endsAt
   const banner = dialogue.reply(services.timeouts.connect, 'the connection')
-  socket.once('connect', () => {
-    connected = true
+  const onConnect = (): void => {
     if (secured) dialogue.allow(services.timeouts.handshake, 'the TLS handshake')
     else dialogue.allow(services.timeouts.banner, 'the connection')
-  })
+  }
+  if (made.socket.connecting) made.socket.once('connect', onConnect)
+  else onConnect()
   void secured?.tls.then(() => dialogue.allow(services.timeouts.banner, 'the connection'))
-  return { dialogue, banner, ...(secured && { tls: secured.tls }), isConnected: () => connected }
+  return { dialogue, banner, ...(secured && { tls: secured.tls }) }
 }
 
 /** The host's extensions by keyword (RFC 5321 4.1.1.1); none if it knows only HELO. */
@@ -166,8 +167,9 @@ async function hello(dialogue: SmtpDialogue, { host, services }: Opening, isInTl
 function parseExtensions(reply: Reply): Map<string, string> {
   const extensions = new Map<string, string>()
   for (const line of reply.text.split('\n').slice(1)) {
-    const [keyword = '', ...params] = line.trim().split(/[ =]+/)
-    extensions.set(keyword.toUpperCase(), params.join(' ').toUpperCase())
+    // AUTH may be followed by an equals sign, as before RFC 2554.
+    const [, keyword = '', params = ''] = /^([^ =]*)[ =]*(.*)$/.exec(line.trim().toUpperCase()) ?? []
+    extensions.set(keyword, params)
   }
   return extensions
 }
@@ -220,14 +222,20 @@ async function loggedIn(
   { host, policy, services }: Opening,
   { tls, refused, extensions }: Session,
 ): Promise<Opened> {
-  const { timeouts, loginGate, lease } = services
-  const connection = new MxConnection({ dialogue, extensions, policy, tls, refused, host, timeouts, lease })
+  const { timeouts, loginGate, lease, pipelining } = services
+  const mayPipeline = pipelining.allows(host, performance.now())
+  const connection = new MxConnection({ dialogue, extensions, policy, tls, refused, host, timeouts, lease, mayPipeline })
   const credentials = host.smarthost?.login
   if (!credentials) return connection
   const offered = extensions.get('AUTH')?.split(' ') ?? []
   const how = { offered, isVerified: tls?.verified === true, timeoutMs: timeouts.command }
   const failed = await loginGate.run(() => logIn(dialogue, credentials, how))
   return failed ? notOpened(deferral('policy', where(host, failed.reason)), dialogue) : connection
+}
+
+/** Not even TCP has answered. */
+export function unreachable(host: RouteHost, fault: string, isTimeout: boolean): HostOutcome {
+  return deferral(isTimeout ? 'timeout' : 'other', where(host, fault))
 }
 
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`
@@ -241,7 +249,7 @@ function failure(host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: 
   return { ...verdict, outcome: { type: 'deferred', reply: outcome.reply, category: 'policy', reason: outcome.reason } }
 }
 
-function notOpened(verdict: HostOutcome, dialogue?: SmtpDialogue): NotOpened {
+function notOpened(verdict: HostOutcome, dialogue?: SmtpDialogue): HostOutcome {
   dialogue?.quit()
-  return { ...verdict, unreachable: false }
+  return verdict
 }

@@ -12,9 +12,9 @@ export interface HostOutcome {
   outcome: Outcome
   /**
    * True if the problem is the host, not the recipient, so another MX host may do better; `of another owner` if it refuses us, as all hosts
-   * of its owner would.
+   * of its owner would; `of another name` if it lacks what the message needs, as it does at each of its addresses.
    */
-  nextHost: boolean | 'of another owner'
+  nextHost: boolean | 'of another owner' | 'of another name'
   /** How TLS failed, if that is the problem. */
   tlsTrouble?: TlsTrouble | undefined
   /** True if the smarthost requires a login. */
@@ -53,6 +53,8 @@ export function hostOutcomeOf(phase: Phase, reply: Reply, remoteHost: string | n
     return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}` }, nextHost }
   const deferred: HostOutcome = { outcome: { type: 'deferred', reply, category, reason }, nextHost }
   if (reply.code < 500) return deferred
+  // RFC 5321 4.5.3.1.10: hosts say 552 where they mean 452.
+  if (phase === 'rcpt' && reply.code === 552 && !hard) return deferred
   // It comes before the host knows anything about the mail: it is about us, and perhaps temporary. If a host accepts no mail at all,
   // that is hard.
   if (phase === 'banner' && !hard) return { ...deferred, nextHost: 'of another owner' }

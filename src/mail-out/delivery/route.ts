@@ -40,10 +40,11 @@ export interface RouteServices {
   random: () => number
 }
 
-const maxHosts = 10
-const maxAddresses = 20
-/** So that one host with many addresses leaves room for the others. */
-const maxAddressesOfHost = 8
+/** A domain may name any number, and each costs two look-ups. */
+const maxHosts = 50
+/** One attempt tries some of them, and the next ones others: see `inOrder`. */
+const maxAddresses = 200
+const maxAddressesOfHost = 64
 
 interface LookedUp {
   name: string
@@ -100,8 +101,15 @@ function inOrder(records: MxRecord[], random: () => number): MxRecord[] {
 
 async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolver): Promise<LookedUp> {
   const [four, six] = await Promise.all([resolver.a(exchange), resolver.aaaa(exchange)])
-  const addresses = [...four.records, ...six.records].slice(0, maxAddressesOfHost)
+  const addresses = alternately(four.records, six.records).slice(0, maxAddressesOfHost)
   return { name: exchange, preference, addresses, isUncertain: four.status === 'servfail' || six.status === 'servfail' }
+}
+
+/** IPv4 and IPv6 in turn, IPv4 first (RFC 8305 4). */
+function alternately(four: string[], six: string[]): string[] {
+  if (six.length === 0) return four
+  const turns = Math.max(four.length, six.length)
+  return Array.from({ length: turns }, (_, i) => [...four.slice(i, i + 1), ...six.slice(i, i + 1)]).flat()
 }
 
 function choose(destination: string, lookedUp: LookedUp[], services: RouteServices): RouteHost[] | Outcome {

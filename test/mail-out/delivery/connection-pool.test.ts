@@ -167,7 +167,7 @@ describe('connections', () => {
       /** A connection for one message: another one, by this name, if none is idle. */
       const take = async (name: string) => {
         const lease = await pool.acquire(host, opportunistic)
-        const another = { host, isUsable: true, transactions: 1, quit: () => quits.push(name) } as unknown as MxConnection
+        const another = { host, isUsable: true, isWorn: () => false, quit: () => quits.push(name) } as unknown as MxConnection
         const connection = lease?.connection ?? another
         return { giveBack: () => lease?.release(connection), hangUp: () => (Reflect.get(connection, 'onGone') as () => void)() }
       }

@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Attempt, Deferred } from '../../../src/mail-out/delivery/attempt.ts'
 import { ContentRequests, type ContentAnswer } from '../../../src/mail-out/delivery/content-requests.ts'
 import type { AddedField } from '../../../src/mail/message/added-field.ts'
@@ -7,6 +9,7 @@ import { deliver } from '../../../src/mail-out/delivery/deliver.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import type { FakeMx, MxAction, MxHooks, MxSession } from '../../support/fake-mx.ts'
+import { hungAddresses } from '../../support/hung-addresses.ts'
 import { smugglingSequences } from '../../support/smuggling-sequences.ts'
 
 /** `deferred other`, `bounced soft policy`, `delivered` */
@@ -445,6 +448,181 @@ describe('several hosts', () => {
   })
 })
 
+describe('a host with several addresses', () => {
+  const at = (last: number): string => `127.0.2.${last}`
+  const upTo = (last: number): string[] => Array.from({ length: last }, (_, i) => at(i + 1))
+  const resolving = (addresses: string[]) =>
+    fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] }, 'mx1.example.com': { a: addresses } })
+
+  it('is reached by the second attempt, though only the last of forty answers', async () => {
+    const mx = await testMx({ host: at(40) })
+    const delivery = testDelivery([mx], { resolver: resolving(upTo(40)) })
+    const first = await delivery.attempt()
+    expect([told(first), linesOf(first).length]).toEqual(['deferred other', 20])
+    expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, address: at(40) })
+  })
+
+  it('is reached by the second attempt, though only the last of forty MX hosts answers', async () => {
+    const mx = await testMx({ host: at(40) })
+    const hosts = upTo(40).map((host) => ({ host, port: mx.port }))
+    const delivery = testDelivery(hosts)
+    expect(told(await delivery.attempt())).toBe('deferred other')
+    expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, mxHost: 'mx40.example.com' })
+  })
+
+  it('of which one hangs gets its mail at the next meanwhile, and then without waiting', async () => {
+    const mx = await testMx({ host: at(2) })
+    await hungAddresses([at(1)], mx.port)
+    const used: number[] = []
+    const limits = { messagesPerConnection: 1, noteUsed: (connections: number) => void used.push(connections) }
+    const delivery = testDelivery([mx], { resolver: resolving(upTo(2)), limits, timeouts: { headStart: 20 } })
+    const first = await delivery.attempt()
+    expect(first).toMatchObject({ outcome: { type: 'delivered' }, address: at(2) })
+    expect(linesOf(first).map(([, , line]) => line)).toContain(`(mx1.example.com ${at(1)}:${mx.port}: another address was faster)`)
+    expect(used).toEqual([1, 2, 1, 0])
+    const second = await delivery.attempt()
+    expect(second).toMatchObject({ outcome: { type: 'delivered' }, address: at(2) })
+    expect(second.transcript).not.toContain(at(1))
+  })
+
+  it('that all hang holds four connections at a time, each for its time', async () => {
+    const mx = await testMx({ host: at(7) })
+    await hungAddresses(upTo(6), mx.port)
+    let most = 0
+    const limits = { noteUsed: (connections: number) => void (most = Math.max(most, connections)) }
+    const delivery = testDelivery([mx], { resolver: resolving(upTo(7)), limits, timeouts: { headStart: 1, connect: 300 } })
+    expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, address: at(7) })
+    expect(most).toBe(4)
+  })
+
+  it('over IPv6 alone, which this machine may lack, keeps the mail', async () => {
+    const resolver = fakeResolver({ 'example.com': { aaaa: ['fe80::1'] } })
+    const delivery = testDelivery([{ host: '127.0.0.1', port: 9 }], { resolver, timeouts: { connect: 50 } })
+    expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'deferred' }, address: 'fe80::1' })
+  })
+})
+
+describe('a host that refuses mail over IPv6', () => {
+  /** IPv4 first, which is down, then IPv6, then IPv4. */
+  async function withIpv6(on: MxHooks, ipv4 = ['127.0.2.1', '127.0.2.2']) {
+    const six = await testMx({ host: '::1', on })
+    const four = await testMx({ host: '127.0.2.2', port: six.port })
+    const resolver = fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] }, 'mx1.example.com': { a: ipv4, aaaa: ['::1'] } })
+    return { six, four, delivery: testDelivery([six], { resolver, limits: { messagesPerConnection: 1 } }) }
+  }
+
+  it.each<[keyof MxHooks, string]>([
+    ['banner', '554 5.7.25 no reverse DNS'],
+    ['mail', '421 4.7.26 [::1] is not authenticated'],
+    ['rcpt', '550 5.7.510 example.com does not accept email over IPv6'],
+    ['rcpt', '450 4.7.25 no PTR record'],
+    ['dot', '550 5.7.25 no PTR record'],
+    ['dot', '550 5.7.1 This message does not meet IPv6 sending guidelines regarding PTR records and authentication'],
+  ])('by policy at %s gets it over IPv4 at once, and from then on: %s', async (phase, reply) => {
+    const { six, four, delivery } = await withIpv6({ [phase]: () => reply })
+    const first = await delivery.attempt()
+    expect(first).toMatchObject({ outcome: { type: 'delivered' }, address: '127.0.2.2' })
+    expect(linesOf(first).map(([, , line]) => line)).toContain('(IPv6 is left aside at mx1.example.com from now on)')
+    expect(told(await delivery.attempt())).toBe('delivered')
+    expect([six.sessions.length, four.messages.length]).toEqual([1, 2])
+  })
+
+  it.each<[string, string[], MxHooks, string]>([
+    ['for another reason', ['127.0.2.1', '127.0.2.2'], { rcpt: () => '550 5.7.1 no' }, 'bounced soft policy'],
+    ['and has no IPv4', [], { rcpt: () => '550 5.7.25 no PTR record' }, 'bounced soft policy'],
+  ])('%s has refused the mail', async (_, ipv4, on, expected) => {
+    const { six, four, delivery } = await withIpv6(on, ipv4)
+    expect(told(await delivery.attempt())).toBe(expected)
+    expect([six.sessions.length, four.sessions.length]).toEqual([1, 0])
+  })
+})
+
+describe('what is the fault of the host, not of the message', () => {
+  it.each<[keyof MxHooks]>([['mail'], ['rcpt'], ['data']])('421 to %s, four times in a row, puts it into backoff', async (phase) => {
+    const mx = await testMx({ on: { [phase]: () => '421 4.3.2 busy' } })
+    const delivery = testDelivery([mx])
+    for (let tried = 0; tried < 3; tried++) expect((await delivery.attempt()).backoff).toBeUndefined()
+    expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'deferred' }, backoff: { reason: '421 4.3.2 busy' } })
+    mx.on = {}
+    expect(await delivery.deliver()).toMatchObject([{ postponed: true }])
+    expect(await delivery.attempt(jobOf({ isProbe: true }))).toMatchObject({ outcome: { type: 'delivered' } })
+    expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' } })
+  })
+
+  it('mail that one host does not take waits for another that is in backoff', async () => {
+    const lacking = await testMx({ extensions: [] })
+    const down = await testMx({ host: '127.0.0.2', port: lacking.port, on: { banner: () => '421 busy' } })
+    const delivery = testDelivery([lacking, down])
+    const job = () => jobOf({ smtputf8: true })
+    for (let tried = 0; tried < 6; tried++) expect(told(await delivery.attempt(job()))).toBe('deferred other')
+    expect(down.sessions).toHaveLength(4)
+  })
+})
+
+describe('a host that drops what was sent ahead of its replies', () => {
+  /** Offers PIPELINING, and answers the first command of several that come together. `drop`: what it does then. */
+  async function droppingHost(drop: (socket: Socket) => void, mustBeAlone = true) {
+    const commands: string[] = []
+    const server = createServer((socket) => {
+      let isInData = false
+      socket.on('error', () => {})
+      socket.write('220 mx.test\r\n')
+      socket.on('data', (chunk) => {
+        const [first = '', ...others] = chunk.toString().trimEnd().split('\r\n')
+        if (isInData) return (isInData = !chunk.toString().endsWith('\r\n.\r\n')) || void socket.write('250 taken\r\n')
+        if (first === 'QUIT') return
+        commands.push(first.slice(0, 4))
+        if (!mustBeAlone && first.startsWith('RCPT')) return drop(socket)
+        isInData = first === 'DATA'
+        socket.write(first.startsWith('EHLO') ? '250-mx.test\r\n250 PIPELINING\r\n' : isInData ? '354 go on\r\n' : '250 fine\r\n')
+        if (others.length > 0) drop(socket)
+      })
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    return { commands, host: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } }
+  }
+  const alone = ['EHLO', 'MAIL', 'RCPT', 'DATA']
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['closes the connection', (socket) => void socket.end()],
+    ['resets it', (socket) => void socket.resetAndDestroy()],
+    ['is silent', () => {}],
+  ])('and %s gets one command at a time, at once and from then on', async (_, drop) => {
+    const { commands, host } = await droppingHost(drop)
+    const delivery = testDelivery([host], { timeouts: { rcpt: 100 }, limits: { messagesPerConnection: 1 } })
+    expect(told(await delivery.attempt())).toBe('delivered')
+    expect(commands).toEqual(['EHLO', 'MAIL', ...alone])
+    expect(told(await delivery.attempt())).toBe('delivered')
+    expect(commands).toEqual(['EHLO', 'MAIL', ...alone, ...alone])
+  })
+
+  it('and does so in any case is not asked twice again', async () => {
+    const { commands, host } = await droppingHost((socket) => void socket.end(), false)
+    const delivery = testDelivery([host])
+    for (let tried = 0; tried < 2; tried++) expect(told(await delivery.attempt())).toBe('deferred other')
+    expect(commands).toEqual(['EHLO', 'MAIL', 'EHLO', 'MAIL', 'RCPT', 'EHLO', 'MAIL'])
+  })
+})
+
+describe('as many messages as a host allows on one connection (RFC 9422)', () => {
+  it.each<[string, number]>([
+    ['LIMITS MAILMAX=2 RCPTMAX=1 RCPTDOMAINMAX=1', 3],
+    ['LIMITS RCPTMAX=7 MAILMAX=4', 2],
+    ['limits mailmax=5', 1],
+    ['LIMITS MAILMAX=0', 1],
+    ['LIMITS MAILMAX=02', 1],
+    ['LIMITS MAILMAX=two', 1],
+    ['LIMITS MAILMAX RCPTMAX=2', 1],
+    ['LIMITS', 1],
+  ])('%s: five messages take %d', async (extension, connections) => {
+    const mx = await testMx({ extensions: [extension] })
+    const to = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}@example.com`)
+    expect((await testDelivery([mx]).deliver(jobOf({ to }))).map((result) => told(result as Attempt))).toEqual(to.map(() => 'delivered'))
+    expect(mx.sessions).toHaveLength(connections)
+  })
+})
+
 describe('content on request', () => {
   /** A delivery that finds this content when it asks, and what it asked. */
   function requesting(hosts: FakeMx | FakeMx[], content: ContentAnswer) {
@@ -557,6 +735,18 @@ describe('what the host did not offer is not sent', () => {
     expect(lacking.messages).toHaveLength(0)
   })
 
+  it('at one address of a host is not offered at its others', async () => {
+    const lacking = await testMx({ extensions: [] })
+    const resolver = fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] }, 'mx1.example.com': { a: ['127.0.0.1', '127.0.0.3'] } })
+    const delivery = testDelivery([lacking], { resolver })
+    expect(told(await delivery.attempt(jobOf({ smtputf8: true })))).toBe('bounced soft content_rejected')
+    const to = ['jürgen@example.com', 'jurgen@example.com']
+    expect((await delivery.deliver(jobOf({ to }))).map((result) => told(result as Attempt))).toEqual([
+      'bounced soft content_rejected',
+      'delivered',
+    ])
+  })
+
   it('where only the domain is, it goes in A-labels', async () => {
     const mx = await testMx({ extensions: [] })
     expect(told(await testDelivery([mx]).attempt(jobOf({ to: ['info@bücher.example'] })))).toBe('delivered')
@@ -629,7 +819,7 @@ describe('the memory of the content', () => {
 
   it('may not be used again after an error that is not understood', async () => {
     const { services } = testDelivery([await testMx()])
-    services.pool.inOrder = () => {
+    services.pool.acquire = () => {
       throw new Error('of ours')
     }
     expect(await deliver(jobOf(), () => {}, services)).toBe(false)

@@ -79,8 +79,10 @@ describe('one reply', () => {
     // Every other 5yz is soft.
     ['rcpt', '550 5.1.4 ambiguous', 'bounced soft invalid_recipient'],
     ['rcpt', '550 5.2.1 mailbox disabled', 'bounced soft invalid_recipient'],
-    ['rcpt', '552 5.2.2 over quota', 'bounced soft mailbox_full'],
-    ['rcpt', '552 mailbox full', 'bounced soft mailbox_full'],
+    // RFC 5321 4.5.3.1.10: 552 to RCPT means 452.
+    ['rcpt', '552 5.2.2 over quota', 'deferred mailbox_full'],
+    ['rcpt', '552 mailbox full', 'deferred mailbox_full'],
+    ['rcpt', '552 5.1.1 no such user', 'bounced hard invalid_recipient'],
     ['rcpt', '550 5.7.1 relaying denied', 'bounced soft policy'],
     ['rcpt', '550 Unable to relay for unknown user', 'bounced soft policy'],
     ['rcpt', '550 Sender address rejected: Domain not found', 'bounced soft policy'],
@@ -145,7 +147,7 @@ describe('one reply', () => {
         const isBeforeMail = phase === 'banner' || phase === 'ehlo' || phase === 'starttls'
         const isAboutCommand = code === 500 || code === 502 || code === 503
         const isAboutMail = isBeforeMail ? code === 521 || code === 556 : phase === 'dot' || !isAboutCommand
-        const isForGood = code >= 500 && isAboutMail
+        const isForGood = code >= 500 && isAboutMail && !(phase === 'rcpt' && code === 552)
         const expected = isForGood ? 'bounced' : phase === 'dot' && code < 300 ? 'delivered' : 'deferred'
         expect(outcome.type, `${phase} ${code}`).toBe(expected)
       }

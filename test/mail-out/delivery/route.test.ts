@@ -40,6 +40,16 @@ describe('MX hosts (RFC 5321 5.1)', () => {
     expect(await routed(names)).toBe('mx1.example.com 93.184.215.1, mx1.example.com 2606:2800::1, mx2.example.com 93.184.215.2')
   })
 
+  it('have their IPv4 and IPv6 addresses in turn', async () => {
+    const addresses = { a: ['93.184.215.1', '93.184.215.2', '93.184.215.3'], aaaa: ['2606:2800::1', '2606:2800::2'] }
+    expect(await routed({ 'example.com': addresses })).toBe(
+      ['93.184.215.1', '2606:2800::1', '93.184.215.2', '2606:2800::2', '93.184.215.3']
+        .map((address) => `example.com ${address}`)
+        .join(', '),
+    )
+    expect(await routed({ 'example.com': { aaaa: addresses.aaaa } })).toBe('example.com 2606:2800::1, example.com 2606:2800::2')
+  })
+
   it('of one preference are shuffled', async () => {
     const names = {
       'example.com': {
@@ -74,13 +84,13 @@ describe('MX hosts (RFC 5321 5.1)', () => {
     expect(await routed(names)).toBe('a.test 93.184.215.1')
   })
 
-  it('are bounded: ten hosts, twenty addresses', async () => {
+  it('are bounded: fifty hosts, two hundred addresses', async () => {
     const names: FakeNameTable = { 'example.com': { mx: Array.from({ length: 1000 }, (_, i) => [i, `mx${i}.test`] as [number, string]) } }
     for (let i = 0; i < 1000; i++) names[`mx${i}.test`] = { a: Array.from({ length: 30 }, (_x, j) => `93.184.${i % 250}.${j + 1}`) }
     const resolver = fakeResolver(names)
     const route = await routeTo('example.com', services({}, { resolver }))
-    expect('hosts' in route && route.hosts).toHaveLength(20)
-    expect(resolver.asked).toHaveLength(21)
+    expect('hosts' in route && route.hosts).toHaveLength(200)
+    expect(resolver.asked).toHaveLength(101)
   })
 
   it('a domain without any is its own', async () => {

@@ -1,0 +1,38 @@
+import type { Outcome, DeliveryJob } from './attempt.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import type { FindRouteServices } from './find-route.ts'
+import type { HostHealth } from './host-health.ts'
+import type { Ipv6Refusals } from './ipv6-refusals.ts'
+import type { LeavingServices } from './leaving-message.ts'
+import type { OutgoingMessage } from './mx-connection.ts'
+import type { ConnectionServices } from './open-connection.ts'
+import type { RouteHost } from './route.ts'
+import type { TlsTroubles } from './tls-trouble.ts'
+
+export interface DeliverServices extends FindRouteServices, LeavingServices {
+  health: HostHealth
+  connection: ConnectionServices
+  pool: ConnectionPool
+  ipv6Refusals: Ipv6Refusals
+  /** 0 … 1: see `inOrder`. */
+  rotation: number
+  tlsTroubles: TlsTroubles
+}
+
+/** What a job is delivered with. */
+export interface Transferring {
+  job: DeliveryJob
+  message: OutgoingMessage
+  services: DeliverServices
+  /** What happened at hosts that this job need not try again. */
+  failed: Map<RouteHost, Outcome>
+  use: ContentUse
+}
+
+/** How often sending the content of a job began, and how often its memory was no longer needed for that. */
+export interface ContentUse {
+  begun: number
+  done: number
+  /** After an error that is not understood, nobody knows. */
+  isUncertain: boolean
+}

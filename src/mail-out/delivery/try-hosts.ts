@@ -1,0 +1,205 @@
+import { isIPv6 } from 'node:net'
+import { maxTries } from './address-order.ts'
+import { askHost, noteUnopened } from './ask-host.ts'
+import type { Attempt, DeliveryRecipient, HostBackoff, Outcome, Postponed } from './attempt.ts'
+import type { Call } from './host-call.ts'
+import type { Lease } from './connection-pool.ts'
+import { attemptOf, draftFor, type Draft } from './draft.ts'
+import { firstToConnect, type Race } from './first-to-connect.ts'
+import { ownerOf } from './mx-provider.ts'
+import { unreachable } from './open-connection.ts'
+import { deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
+import { hostKey, type RouteHost } from './route.ts'
+import type { Try } from './tls-trouble.ts'
+import type { DeliverServices, Transferring } from './transferring.ts'
+
+/** A host to be asked, with the right to a connection. */
+interface Contender {
+  each: Try
+  lease: Lease
+}
+
+/** `connected`: a socket that is connected to it already. */
+type Chosen = Contender & { connected: Call | null }
+
+/** One recipient's mail, host by host until one answers for it. */
+export class HostTries {
+  readonly #hosts: RouteHost[]
+  readonly #recipient: DeliveryRecipient
+  readonly #transferring: Transferring
+  #tries: Try[]
+  #draft: Draft | null = null
+  /** By host. If one is tried twice, over TLS and in plain text, the later outcome counts. */
+  readonly #outcomes = new Map<RouteHost, Outcome>()
+  /** Names of hosts that lack what the message needs. */
+  #lacking: Set<string> | undefined
+  /** Why a host was not asked, by its name. */
+  #unasked: Map<string, string> | undefined
+  #count = 0
+
+  constructor(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring) {
+    const { job, services } = transferring
+    this.#hosts = hosts
+    this.#recipient = recipient
+    this.#transferring = transferring
+    this.#tries = services.tlsTroubles.tries(hosts, job, job.at)
+  }
+
+  async run(): Promise<Attempt | Postponed> {
+    const { job, services } = this.#transferring
+    for (let each = this.#tries.shift(); each; each = this.#tries.shift()) {
+      if (!this.#mayTry(each)) continue
+      if (this.#isOver) {
+        this.#leaveOut(each.host, `${each.host.name} has not been tried yet`)
+        break
+      }
+      const lease = await services.pool.acquire(each.host, each.policy)
+      if (!lease && !this.#draft) return this.#postponed()
+      if (!lease) break
+      // Another job may have found it down in the meantime.
+      if (!lease.connection && !this.#mayTry(each)) {
+        lease.release(null)
+        continue
+      }
+      const draft = (this.#draft ??= draftFor(this.#recipient.id, job, services))
+      this.#count++
+      const hasMore = !lease.connection && this.#tries[0]?.host.name === each.host.name
+      const chosen = hasMore ? await this.#connectToFirst({ each, lease }, draft) : { each, lease, connected: null }
+      if (chosen === null) continue
+      const verdict = chosen === 'out of sockets' ? chosen : await askHost(chosen, this.#recipient, this.#transferring, draft)
+      if (typeof verdict === 'string' && this.#outcomes.size === 0) return this.#postponed()
+      if (typeof verdict === 'string' || chosen === 'out of sockets') break
+      this.#note(chosen.each, verdict, draft)
+      if (!verdict.nextHost && this.#outcomes.has(chosen.each.host)) return attemptOf(draft, verdict.outcome, job)
+    }
+    const backoff = backoffOfAll(this.#hosts, services)
+    if (this.#outcomes.size === 0 && backoff) return this.#postponed(backoff)
+    return { ...attemptOf(this.#draft ?? draftFor(this.#recipient.id, job, services), this.#outcome(), job), backoff }
+  }
+
+  #postponed(backoff?: HostBackoff): Postponed {
+    return { recipientId: this.#recipient.id, postponed: true, ...(backoff && { backoff }) }
+  }
+
+  /** True once the attempt has tried as many addresses, or taken as long, as it may. */
+  get #isOver(): boolean {
+    return this.#count === maxTries || (this.#draft !== null && performance.now() >= this.#draft.endsAt)
+  }
+
+  /** False of a host that is in backoff, that has failed for this job, or that lacks what the message needs. */
+  #mayTry({ host }: Try): boolean {
+    if (this.#lacking?.has(host.name)) return false
+    // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
+    const backoff = this.#outcomes.has(host) ? undefined : backoffOfHost(host, this.#transferring)
+    if (backoff) this.#leaveOut(host, backoff.reason)
+    const known = this.#transferring.failed.get(host)
+    if (!backoff && known) this.#outcomes.set(host, known)
+    return !backoff && !known
+  }
+
+  #leaveOut({ name }: RouteHost, reason: string): void {
+    this.#unasked ??= new Map()
+    this.#unasked.set(name, reason)
+  }
+
+  #note(each: Try, verdict: HostOutcome, draft: Draft): void {
+    const { job, services, failed } = this.#transferring
+    const { host } = each
+    this.#outcomes.delete(host)
+    if (services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })) {
+      draft.transcript.note(`IPv6 is left aside at ${host.name} from now on`)
+      this.#tries = this.#tries.filter((other) => other.host.name !== host.name || !isIPv6(other.host.address))
+      return
+    }
+    this.#outcomes.set(host, verdict.outcome)
+    if (verdict.tlsTrouble) services.connection.sessions.forget(host)
+    const inPlain = services.tlsTroubles.after(each, verdict, job.at)
+    if (!verdict.nextHost) return
+    if (inPlain) {
+      failed.delete(host)
+      this.#tries.push(inPlain)
+    }
+    if (verdict.nextHost === 'of another owner') {
+      for (const other of this.#hosts) if (ownerOf(other.name) === ownerOf(host.name)) failed.set(other, verdict.outcome)
+    }
+    if (verdict.nextHost === 'of another name') {
+      this.#lacking ??= new Set()
+      this.#lacking.add(host.name)
+    }
+  }
+
+  /** The first of a host's addresses that answers; null if none does. Those that were not needed are to be tried later. */
+  async #connectToFirst(begin: Contender, draft: Draft): Promise<Chosen | 'out of sockets' | null> {
+    const { timeouts } = this.#transferring.services.connection
+    const startedAt = performance.now()
+    const race = await firstToConnect(begin, {
+      hostOf: ({ each }) => each.host,
+      isOpen: ({ lease }) => lease.connection !== null,
+      onEnded: ({ lease }) => lease.release(null),
+      next: () => this.#nextOf(begin.each),
+      connectMs: Math.max(1, Math.min(timeouts.connect, draft.endsAt - startedAt)),
+      headStartMs: timeouts.headStart,
+    })
+    this.#noteRace(race, startedAt, draft)
+    if (race.first) return { ...race.first.one, connected: race.first.call }
+    return race.isOutOfSockets ? 'out of sockets' : null
+  }
+
+  /** One more address of the same host, to be tried in the same way. */
+  #nextOf({ host: { name }, policy }: Try): Contender | null {
+    while (!this.#isOver) {
+      const at = this.#tries.findIndex((other) => other.host.name === name && other.policy.key === policy.key)
+      const each = this.#tries[at]
+      if (!each) return null
+      const mayTry = this.#mayTry(each)
+      const lease = mayTry ? this.#transferring.services.pool.acquireNow(each.host, policy) : null
+      if (mayTry && !lease) return null
+      this.#tries.splice(at, 1)
+      if (!lease) continue
+      this.#count++
+      return { each, lease }
+    }
+    return null
+  }
+
+  #noteRace({ failed, overtaken }: Race<Contender>, startedAt: number, draft: Draft): void {
+    const { services, failed: failedHosts } = this.#transferring
+    for (const { one, fault, isTimeout } of failed) {
+      const { host } = one.each
+      const verdict = unreachable(host, fault, isTimeout)
+      draft.transcript.note(`${host.name} ${host.address}:${host.port}: ${fault}`)
+      draft.last = one.each
+      this.#outcomes.set(host, verdict.outcome)
+      failedHosts.set(host, verdict.outcome)
+      noteUnopened(verdict, one.each, startedAt, services)
+    }
+    for (const { one, isSlow } of overtaken.toReversed()) {
+      const { host } = one.each
+      draft.transcript.note(`${host.name} ${host.address}:${host.port}: another address was faster`)
+      if (isSlow) services.health.noteSlow(hostKey(host), performance.now())
+      this.#count--
+      this.#tries.unshift(one.each)
+    }
+  }
+
+  /** A host that was not asked at any address may take what the others refuse. */
+  #outcome(): Outcome {
+    const names = new Set([...this.#outcomes.keys()].map(({ name }) => name))
+    const unasked = [...(this.#unasked ?? [])].flatMap(([name, reason]) => (names.has(name) ? [] : [deferral('other', reason).outcome]))
+    return outcomeOfHosts([...unasked, ...this.#outcomes.values()])
+  }
+}
+
+const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
+  job.isProbe ? undefined : services.health.backoffOf(hostKey(host), performance.now())
+
+/** If all hosts rest: the rest that ends first. */
+function backoffOfAll(hosts: RouteHost[], { health }: DeliverServices): HostBackoff | undefined {
+  let first: HostBackoff | undefined
+  for (const host of hosts) {
+    const backoff = health.backoffOf(hostKey(host), performance.now())
+    if (!backoff) return undefined
+    if (!first || backoff.forMs < first.forMs) first = backoff
+  }
+  return first
+}

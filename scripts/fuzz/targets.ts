@@ -197,11 +197,12 @@ export const targets: Record<string, Target> = {
     seeds: () =>
       lines(
         'MAIL FROM:<a@b.example> SIZE=100 BODY=8BITMIME SMTPUTF8 RET=HDRS ENVID=x+2By',
+        'MAIL FROM:<a@b.example> REQUIRETLS HOLDUNTIL=2027-01-15T08:00:10Z BY=3600;R MT-PRIORITY=-3',
         'RCPT TO:<"a b"@c.example> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;a+40b',
       ),
     longest: 16 * 1024,
     run: (input) => {
-      const mail = parseMailCommand(input)
+      const mail = parseMailCommand(input, { isSecure: true, submittedAt: 1_800_000_000_000 })
       return shape(mail) + ('code' in mail ? '' : shape(parseRcptCommand(input, mail)))
     },
   },

@@ -55,6 +55,7 @@ export function jobOf({
     bodyType: '7bit',
     smtputf8: false,
     senderTls: 'opportunistic',
+    transfer: null,
     recipientTls: null,
     at: Date.now(),
     signingKeys: [],

@@ -70,6 +70,7 @@ const job = {
   bodyType: '7bit' as const,
   smtputf8: false,
   senderTls: 'opportunistic' as const,
+  transfer: null,
   recipientTls: null,
   at: Date.now(),
   signingKeys: [],

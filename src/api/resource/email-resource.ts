@@ -8,6 +8,7 @@ import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
 import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../mail/message/email-status.ts'
 import type { AttemptRow, EventRow, LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
+import { requireTlsOf } from '../../mail/message/transfer-options.ts'
 import type { Tag } from '../../mail/message/send-limits.ts'
 import { storedTracking } from '../../mail/message/tracking-options.ts'
 import type { AcceptedBatch } from '../../mail-in/submission/accept-batch.ts'
@@ -174,6 +175,7 @@ export const emailResource = resource<
       .describe('The tracking in effect: what the email requested, else the setting of its domain.'),
     ({ message }) => storedTracking(message.tracking) ?? noTracking,
   ],
+  require_tls: [z.boolean().nullable().describe('As it was asked for.'), ({ message }) => requireTlsOf(message.transfer)],
   recipients: [
     z.array(emailRecipient.schema),
     ({ recipients, lastBounces, stopping }) =>
@@ -228,7 +230,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
       .enum(policySources)
       .nullable()
       .describe(
-        "Who required it: `operator`, for the recipient's domain; `sender`, the sender's domain; `smarthost`, the settings of the smarthost. Null: nobody.",
+        "Who required it: `operator`, for the recipient's domain; `sender`, the sender's domain; `smarthost`, the settings of the smarthost; `message`, `require_tls`. Null: nobody.",
       ),
     ({ tls }) => readTlsText(tls).source,
   ],

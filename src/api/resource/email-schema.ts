@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { CheckParams, FieldFault } from '../../platform/errors.ts'
 import { headerTextFault } from '../../mail/message/check-headers.ts'
 import { isTagValue, maxTagValueLength, parseScheduledAt, sendLimits, tagName, topicFault } from '../../mail/message/send-limits.ts'
-import type { SendOptions } from '../../mail/message/send-options.ts'
+import { isTlsNotRequired, tlsRequiredField, type SendOptions } from '../../mail/message/send-options.ts'
+import type { TransferOptions } from '../../mail/message/transfer-options.ts'
 import { attachmentContent } from './attachment-content.ts'
 
 /** characters */
@@ -157,6 +158,13 @@ const shape = {
     .max(sendLimits.maxExpiry)
     .nullish()
     .describe('How many seconds to try to send it, as for a one-time code. What is not delivered by then bounces.'),
+  require_tls: z
+    .boolean()
+    .nullish()
+    .describe(
+      '`true`: it travels only over TLS, verified at every step, and bounces where that is not offered (REQUIRETLS, RFC 8689). `false`: the ' +
+        "recipient's policies on TLS do not hold it up (the message gets `TLS-Required: No`).",
+    ),
   template: template.nullish().describe('Replaces `html` and `text`.'),
   unsubscribe: unsubscribeWith(unsubscribe).describe(unsubscribeText),
   tracking: tracking.nullish().describe(trackingText),
@@ -215,7 +223,17 @@ export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, n
     tracking: Object.fromEntries(Object.entries(email.tracking ?? {}).filter(([, value]) => typeof value === 'boolean')),
     scheduledAt: readSchedule(email.scheduled_at, now, faults),
     expiresIn: email.expires_in ?? null,
+    transfer: transferOf(email),
   }
+}
+
+/** What the field says; else the header field, as over SMTP. */
+function transferOf({ require_tls: requireTls, headers }: EmailInput): TransferOptions | null {
+  if (typeof requireTls === 'boolean') return { requireTls }
+  for (const name in headers) {
+    if (name.toLowerCase() === tlsRequiredField && isTlsNotRequired(headers[name] ?? '')) return { requireTls: false }
+  }
+  return null
 }
 
 /** Null: at once. Adds what is wrong to `faults`. */

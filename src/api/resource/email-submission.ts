@@ -4,6 +4,7 @@ import { checkHeaders } from '../../mail/message/check-headers.ts'
 import { attachmentFault, compose, type OutgoingEmail } from '../../mail/message/compose.ts'
 import { toContent } from '../../mail/message/content.ts'
 import { envelopeTo, recipientTo, recipientTypes, type EnvelopeRecipient } from '../../mail/message/envelope.ts'
+import { tlsRequiredField } from '../../mail/message/send-options.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import { comparedAddress, parseAddress } from '../../platform/smtp/address.ts'
 import { displayNameFault, parseMailbox, type Mailbox, type ParsedMailbox } from '../../platform/smtp/mailbox.ts'
@@ -139,10 +140,16 @@ function readAttachments(given: NonNullable<CompleteEmail['attachments']>, fault
 }
 
 const outgoingFor = (
-  { subject, html, text, headers }: CompleteEmail,
+  { subject, html, text, headers, require_tls: requireTls }: CompleteEmail,
   { from, to, cc, replyTo }: Mailboxes & { from: Mailbox },
   attachments: OutgoingEmail['attachments'],
-): OutgoingEmail => ({ from, to, cc, replyTo, subject, html: html || null, text, headers: headers ?? {}, attachments })
+): OutgoingEmail => {
+  const own = headers ?? {}
+  const all = requireTls === false && !Object.keys(own).some(isTlsRequired) ? { ...own, 'TLS-Required': 'No' } : own
+  return { from, to, cc, replyTo, subject, html: html || null, text, headers: all, attachments }
+}
+
+const isTlsRequired = (name: string): boolean => name.toLowerCase() === tlsRequiredField
 
 const tooManyRecipients = (count: number): SternaError =>
   new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc can have at most ${maxRecipients} together.`)

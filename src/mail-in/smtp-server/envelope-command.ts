@@ -1,6 +1,7 @@
 import { isInternational, parsePath } from '../../platform/smtp/address.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import { replyOf } from './smtp-refusal.ts'
+import { readTransferParameters, submissionParameters, type AskedOptions, type Parameters } from './transfer-parameters.ts'
 
 /** MAIL FROM with its parameters (RFC 5321 4.1.1.2). */
 export interface MailCommand {
@@ -14,6 +15,16 @@ export interface MailCommand {
   ret: string | null
   /** xtext, as given (RFC 3461) */
   envid: string | null
+  /** Null: nothing. */
+  asked: AskedOptions | null
+}
+
+/** What MAIL may ask for here. */
+export interface MailTerms {
+  /** True over TLS, where REQUIRETLS is offered. */
+  isSecure: boolean
+  /** When it comes, epoch ms, from a submitter; null: from others, who are not offered what submitters are. */
+  submittedAt: number | null
 }
 
 /** RCPT TO with its parameters (RFC 5321 4.1.1.3). */
@@ -26,18 +37,16 @@ export interface RcptCommand {
   orcpt: string | null
 }
 
-type Parameters = Map<string, string | null>
-
 const badParameters = (text: string): Reply => replyOf(501, '5.5.4', text)
 
 /**
- * Parses a line `MAIL FROM:<…> …`, or says what is wrong with it. A parameter that we know never costs the mail: a value that cannot be
+ * Parses a line `MAIL FROM:<…> …`, or says what is wrong with it. A parameter of the envelope never costs the mail: a value that cannot be
  * understood is ignored.
  */
-export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
+export function parseMailCommand(line: Uint8Array, { isSecure, submittedAt }: MailTerms): MailCommand | Reply {
   const parts = splitCommand(line, mailFrom)
   if (!parts) return replyOf(501, '5.1.7', 'Write MAIL FROM:<address> (RFC 5321 4.1.1)')
-  const parameters = parseParameters(parts.parameters, ['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
+  const parameters = parseParameters(parts.parameters, ofMail, (name) => (name === 'REQUIRETLS' ? isSecure : submittedAt !== null))
   if (!(parameters instanceof Map)) return parameters
   const size = parameters.get('SIZE') ?? ''
   const ret = parameters.get('RET') ?? ''
@@ -45,12 +54,15 @@ export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
   const parsed = parsePath(parts.path)
   if (!parsed.ok) return replyOf(553, '5.1.7', `The sender address cannot be used. ${parsed.fault}`)
   if (!smtputf8 && isInternational(parts.path)) return needsSmtputf8
+  const asked = readTransferParameters(parameters, submittedAt ?? 0)
+  if (asked && 'code' in asked) return asked
   return {
     reversePath: parsed.address?.address ?? null,
     size: /^\d+$/.test(size) ? Number(size) : null,
     smtputf8,
     ret: /^(?:FULL|HDRS)$/i.test(ret) ? ret.toLowerCase() : null,
     envid: readXtext(parameters.get('ENVID'), 100),
+    asked,
   }
 }
 
@@ -61,7 +73,7 @@ export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
 export function parseRcptCommand(line: Uint8Array, mail: MailCommand, postmaster?: string): RcptCommand | Reply {
   const parts = splitCommand(line, rcptTo)
   if (!parts) return replyOf(501, '5.1.3', 'Write RCPT TO:<address> (RFC 5321 4.1.1)')
-  const parameters = parseParameters(parts.parameters, ['NOTIFY', 'ORCPT'])
+  const parameters = parseParameters(parts.parameters, ofRcpt)
   if (!(parameters instanceof Map)) return parameters
   const notify = readNotify(parameters.get('NOTIFY'))
   const orcpt = readOriginalRecipient(parameters.get('ORCPT'))
@@ -98,14 +110,22 @@ function splitCommand(line: Uint8Array, form: RegExp): { path: string; parameter
 // oxlint-disable-next-line no-control-regex
 const parameterSyntax = /^([a-z0-9][a-z0-9-]*)(?:=([^\x00-\x20\x7f]*))?$/i
 
-function parseParameters(text: string, known: string[]): Parameters | Reply {
+const ofMail = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
+const ofRcpt = new Set(['NOTIFY', 'ORCPT'])
+/** Given twice, they contradict themselves. */
+const once = new Set(['REQUIRETLS', ...submissionParameters])
+
+/** @param isOffered whether one that may be given once may be given here */
+function parseParameters(text: string, known: ReadonlySet<string>, isOffered: (name: string) => boolean = () => false): Parameters | Reply {
   const parameters: Parameters = new Map()
   if (text === '') return parameters
   for (const word of text.split(/[ \t]/).filter((part) => part !== '')) {
     const parsed = parameterSyntax.exec(word)
     const name = parsed?.[1]?.toUpperCase()
     if (name === undefined) return badParameters('A parameter is a keyword, or a keyword and a value joined by =')
-    if (!known.includes(name)) return replyOf(555, '5.5.4', `The parameter ${name} is unknown`)
+    const isOnce = once.has(name) && isOffered(name)
+    if (!known.has(name) && !isOnce) return replyOf(555, '5.5.4', `The parameter ${name} is unknown`)
+    if (isOnce && parameters.has(name)) return badParameters(`The parameter ${name} is given twice`)
     if (!parameters.has(name)) parameters.set(name, parsed?.[2] ?? null)
   }
   return parameters

@@ -255,7 +255,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   override handler_MAIL(command: Buffer, callback: () => void): void {
     const user = this.#user
     const refusal = this.#mayLogIn ? logInFirst : startTlsFirst
-    const reply = user ? this.#said.begin(command, (mail) => this.#port.handlers.mayBegin(user, this.client, mail)) : refusal
+    const reply = user ? this.#said.begin(command, this.secure, (mail) => this.#port.handlers.mayBegin(user, this.client, mail)) : refusal
     const answer = (known: Reply): void => {
       // The library's DATA uses an envelope of its own.
       if (known.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
@@ -284,9 +284,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   /** Replaces the library's texts where they are wrong; a text of ours includes its enhanced status. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
-    if (Array.isArray(data)) {
-      return super.send(code, this.#mayLogIn ? data : data.filter((line) => !line.startsWith('AUTH ')), context)
-    }
+    if (Array.isArray(data)) return super.send(code, this.#said.offered(data, this.#mayLogIn), context)
     if (typeof data !== 'string') return super.send(code, data, context)
     const text = /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? data : this.#ourWords(code, data)
     super.send(code, text ?? data, text === null ? context : false)

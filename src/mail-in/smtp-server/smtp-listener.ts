@@ -220,6 +220,7 @@ const libraryOptions = (settings: SmtpPortSettings, needsNoLogin: boolean): SMTP
   authMethods: needsNoLogin ? [] : ['PLAIN', 'LOGIN'],
   // The address decides whether a connection may log in without TLS.
   allowInsecureAuth: true,
+  hideREQUIRETLS: false,
   disabledCommands: ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD', ...(needsNoLogin ? ['AUTH'] : [])],
   size: settings.maxMessageBytes,
   hideDSN: false,

@@ -1,7 +1,9 @@
+import type { Clock } from '../../platform/clock.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { ContentStream } from './content-stream.ts'
 import { parseMailCommand, parseRcptCommand, type MailCommand, type RcptCommand } from './envelope-command.ts'
 import { replyOf, tooBig } from './smtp-refusal.ts'
+import { offeredToSubmitters } from './transfer-parameters.ts'
 
 /** Who is at the other end, for a Received field and for the log. */
 export interface SmtpClient {
@@ -61,6 +63,8 @@ export interface SessionSettings {
   maxRecipients: number
   /** The address for a recipient `<Postmaster>`, if it is accepted. */
   postmaster?: string
+  /** By which submitters schedule mail (RFC 4865, 2852); absent where mail is not submitted. */
+  submissionClock?: Pick<Clock, 'now'>
 }
 
 /** Between two messages. */
@@ -96,12 +100,23 @@ export class SmtpSession {
     this.#recipients.clear()
   }
 
+  /** The answer to EHLO, from the library's: with our extensions, and without what is only for clients that may log in. */
+  offered(lines: string[], mayLogIn: boolean): string[] {
+    if (!mayLogIn) return lines.filter((line) => !line.startsWith('AUTH '))
+    const { submissionClock } = this.#settings
+    return submissionClock ? [...lines, ...offeredToSubmitters(submissionClock.now())] : lines
+  }
+
   /** MAIL FROM. `mayBegin` is asked last, when everything else is valid. */
-  begin(command: Uint8Array, mayBegin: (mail: MailCommand) => Reply | null | Promise<Reply | null>): Reply | Promise<Reply> {
+  begin(
+    command: Uint8Array,
+    isSecure: boolean,
+    mayBegin: (mail: MailCommand) => Reply | null | Promise<Reply | null>,
+  ): Reply | Promise<Reply> {
     if (this.#mail) return replyOf(503, '5.5.1', 'A message has already begun, send RSET to drop it')
-    const mail = parseMailCommand(command)
+    const { maxMessageBytes, submissionClock } = this.#settings
+    const mail = parseMailCommand(command, { isSecure, submittedAt: submissionClock?.now() ?? null })
     if ('code' in mail) return mail
-    const { maxMessageBytes } = this.#settings
     if (mail.size !== null && mail.size > maxMessageBytes) return tooBig(maxMessageBytes)
     const refusal = mayBegin(mail)
     return refusal instanceof Promise ? refusal.then((known) => this.#begun(mail, known)) : this.#begun(mail, refusal)

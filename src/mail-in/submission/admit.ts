@@ -100,8 +100,9 @@ async function draftAll<Answer extends object>(
   return { emails, statements, slot, answer: answerOf(emails) }
 }
 
-const isFresh = ({ submission: { content }, waiting }: DraftedEmail): boolean =>
-  waiting[0]?.state === 'queued' && content.stored === 0 && content.pending.length === 1
+/** Mail of low priority leaves the room to others, and waits its turn in the queue (RFC 6710). */
+const isFresh = ({ submission: { content, options }, waiting }: DraftedEmail): boolean =>
+  waiting[0]?.state === 'queued' && content.stored === 0 && content.pending.length === 1 && (options.transfer?.priority ?? 0) >= 0
 
 const reserveSlot = ({ submission, waiting }: DraftedEmail, queue: QueueRunner) => queue.reserve(waiting, submission.content.size)
 

@@ -2,16 +2,19 @@ import type { Clock } from '../../platform/clock.ts'
 import { isInternational } from '../../platform/smtp/address.ts'
 import { complete, maxReceived, signedLongLine, type Completed } from '../../mail/message/complete.ts'
 import type { Envelope, EnvelopeRecipient } from '../../mail/message/envelope.ts'
+import type { SendOptions } from '../../mail/message/send-options.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import type { ContentStream } from '../smtp-server/content-stream.ts'
 import type { ContentCollector } from '../smtp-server/content-collector.ts'
+import type { MailCommand } from '../smtp-server/envelope-command.ts'
 import { readMessage } from '../smtp-server/read-message.ts'
 import { replyOf, SmtpRefusal } from '../smtp-server/smtp-refusal.ts'
+import { expiryBy, type AskedOptions } from '../smtp-server/transfer-parameters.ts'
 
 /** A message in Internet Message Format (RFC 5322) as submitted. */
 interface IncomingMessage extends Pick<Submission, 'id' | 'source' | 'submitter'> {
   /** `smtputf8`: true if the submitter declared that the message may need it. */
-  mail: Omit<Envelope, 'recipients' | 'bodyType'>
+  mail: Omit<Envelope, 'recipients' | 'bodyType'> & Partial<Pick<MailCommand, 'asked'>>
   recipients: Omit<EnvelopeRecipient, 'type'>[]
   stream: ContentStream
 }
@@ -46,7 +49,7 @@ export async function readSubmission(
   }
   const { hasEightBitBody, hasLongLine } = await readMessage(stream, collector, { maxMessageBytes, completeHeader })
   if (!completed) throw new Error('a message was read without its header')
-  const { summary, options, idempotencyKey, addressedAs, mustStay, smtputf8 } = completed
+  const { summary, idempotencyKey, addressedAs, mustStay, smtputf8 } = completed
   if (hasLongLine && mustStay) throw new SmtpRefusal(replyOf(550, '5.6.3', signedLongLine))
   const envelope: Envelope = {
     reversePath: mail.reversePath,
@@ -60,8 +63,20 @@ export async function readSubmission(
     envid: mail.envid,
     ret: mail.ret,
   }
+  const options = mail.asked ? withAsked(completed.options, mail.asked, clock.now()) : completed.options
   const submission = { id, source, submitter, envelope, header: summary, content: collector.finish(), options, idempotency: null }
   return { submission, idempotencyKey }
+}
+
+/** What MAIL asks stands before what the header says (RFC 8689 4.1). */
+function withAsked(header: SendOptions, { scheduledAt, expiresIn, transfer }: AskedOptions, now: number): SendOptions {
+  const options = { ...header, scheduledAt: scheduledAt ?? header.scheduledAt, expiresIn: expiresIn ?? header.expiresIn }
+  if (transfer) options.transfer = { ...header.transfer, ...transfer }
+  if (scheduledAt !== null || header.scheduledAt === null) return options
+  // The time that the header gives is known only now.
+  const left = expiryBy(transfer?.deliverBy, Math.max(now, header.scheduledAt))
+  if (typeof left === 'object' && left !== null) throw new SmtpRefusal(left)
+  return { ...options, expiresIn: left ?? header.expiresIn }
 }
 
 function completedHeader(bytes: Buffer, traceField: ReadSubmissionOptions['traceField'], now: number): Completed {

@@ -6,6 +6,7 @@ import { storedEnvelope, type EnvelopeRecipient } from '../../mail/message/envel
 import { storedHeader } from '../../mail/message/header-summary.ts'
 import { isKept, type MessageRow } from '../../mail/message/message-store.ts'
 import { storedOptions } from '../../mail/message/send-options.ts'
+import { transferAgain } from '../../mail/message/transfer-options.ts'
 import type { Idempotency, Submitter } from '../../mail/message/submission.ts'
 import type { Database } from '../../platform/store/database.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
@@ -44,6 +45,7 @@ export async function resendFailed(messageId: string, by: ResendRequest, service
   const isSuppressed = await findSuppressed(db, query, addresses)
   const recipients = failed.filter(({ forwardPath }) => !isSuppressed(forwardPath, row.unsubscribe_topic))
   if (recipients.length === 0) throw allSuppressed()
+  const options = storedOptions(row)
   return accept({
     ...by,
     id: newId('em', clock.now()),
@@ -51,7 +53,7 @@ export async function resendFailed(messageId: string, by: ResendRequest, service
     envelope: { ...storedEnvelope(row), recipients },
     header: storedHeader(row, headerAuthors(start)),
     content: { size: row.size, pending: [], stored: 0, copyOf: messageId },
-    options: { ...storedOptions(row), scheduledAt: null },
+    options: { ...options, scheduledAt: null, transfer: transferAgain(options.transfer) },
   })
 }
 

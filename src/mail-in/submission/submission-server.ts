@@ -42,7 +42,7 @@ export async function startSubmissionServer(services: SubmissionServerServices, 
   ]
   return openSmtpPorts(
     places,
-    { ...options, tls: services.tls, clock: services.clock, log: services.log },
+    { ...options, tls: services.tls, clock: services.clock, submissionClock: services.clock, log: services.log },
     countRefusals(handlersFor(services, options), services.metrics),
   )
 }

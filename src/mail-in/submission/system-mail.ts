@@ -7,6 +7,7 @@ import { composeParts, type MimePart } from '../../mail/message/compose-parts.ts
 import { toContent } from '../../mail/message/content.ts'
 import { envelopeTo, recipientTo } from '../../mail/message/envelope.ts'
 import { defaultOptions } from '../../mail/message/send-options.ts'
+import type { TransferOptions } from '../../mail/message/transfer-options.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import type { Mailbox } from '../../platform/smtp/mailbox.ts'
 import type { Statement } from '../../platform/store/database.ts'
@@ -27,6 +28,8 @@ export interface SystemMail {
   parts: MimePart[]
   /** Seconds after which it is not tried any more; default: the setting `delivery.give_up_after`. */
   expiresIn?: number
+  /** Default: nothing is asked. */
+  transfer?: TransferOptions
 }
 
 interface SystemMailerServices {
@@ -93,7 +96,7 @@ export class SystemMailer {
       }),
       header: summary,
       content: toContent(content),
-      options: { ...defaultOptions, expiresIn: mail.expiresIn ?? null },
+      options: { ...defaultOptions, expiresIn: mail.expiresIn ?? null, transfer: mail.transfer ?? null },
       idempotency: null,
     }
   }

@@ -6,7 +6,7 @@ import type { ContentRequests } from './content-requests.ts'
 import { isCleanContent } from './data-encoding.ts'
 import { SignableMessage } from './dkim-header.ts'
 import type { DkimSigner } from './dkim-sign.ts'
-import type { Body, OutgoingMessage } from './mx-connection.ts'
+import type { Body, OutgoingMessage } from './outgoing-message.ts'
 import { bounce, type HostOutcome } from './outcome.ts'
 
 export interface LeavingServices {
@@ -27,8 +27,8 @@ export function messagesOf(
   job: DeliveryJob,
   services: LeavingServices,
 ): ((recipient: DeliveryRecipient) => OutgoingMessage | Promise<OutgoingMessage>) | null {
-  const { messageId, bodyType, smtputf8, content } = job
-  const frame = { messageId, bodyType, smtputf8 }
+  const { messageId, bodyType, smtputf8, transfer, at, content } = job
+  const frame = { messageId, bodyType, smtputf8, transfer, at }
   if (content === 'on request') {
     const signed: Signatures = new Map()
     return (recipient) => ({

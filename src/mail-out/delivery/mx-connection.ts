@@ -10,32 +10,10 @@ import { formatReply, type Reply } from '../../platform/smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
+import type { Body, OutgoingMessage } from './outgoing-message.ts'
+import { transferParameters } from './passed-on.ts'
 import { textOfPlain, textOfTls, transportOf, type ConnectionTls, type Transport } from './transport-facts.ts'
 import type { TransportPolicy } from './transport-policy.ts'
-
-/** What follows the 354 reply. */
-export interface Body {
-  /** Whole header fields before the content: the signatures and what we add. */
-  header: string
-  /** Clean: only CRLF line ends. */
-  content: Uint8Array
-  /** What it requires of hosts. */
-  bodyType: '7bit' | '8bitmime'
-}
-
-/** A message as it is about to leave. */
-export interface OutgoingMessage {
-  messageId: string
-  /** The size declared to the host, including what we add, bytes. */
-  size: number
-  /** A lower bound of its real size, bytes. */
-  minSize: number
-  /** The body, or a function that fetches it once the host is ready: null if memory has no room for it, a verdict if it must not leave. */
-  body: Body | (() => Promise<Body | HostOutcome | null>)
-  /** What we declare to the host; for a body not yet fetched, the most it may need. */
-  bodyType: '7bit' | '8bitmime'
-  smtputf8: boolean
-}
 
 /**
  * `sent`: the message data left, whatever the reply. `stale`: the peer wants no more mail on this connection, so nothing was sent. `no room`:
@@ -169,6 +147,7 @@ export class MxConnection {
     if (offers('SIZE')) from += ` SIZE=${this.#toldSize(message)}`
     if (message.bodyType === '8bitmime' && offers('8BITMIME')) from += ' BODY=8BITMIME'
     if (needsSmtputf8(message, { reversePath, forwardPath })) from += ' SMTPUTF8'
+    if (message.transfer) from += transferParameters(message.transfer, this.#extensions, message.at)
     let to = `RCPT TO:<${forwardPath.text}>`
     if (offers('DSN')) {
       // RFC 3461: bounces come to our own reverse-path, and the header is enough to identify the message.

@@ -3,7 +3,7 @@ import type { LeaseDeadline } from '../../platform/store/lease-deadline.ts'
 import { call, type Call } from './host-call.ts'
 import type { ClassicalHosts } from './classical-hosts.ts'
 import { MxConnection } from './mx-connection.ts'
-import { deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
+import { bounce, deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import type { PipeliningTroubles } from './pipelining-troubles.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
@@ -12,7 +12,7 @@ import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeS
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 import type { ConnectionTls } from './transport-facts.ts'
-import { tlsObjection, type TransportPolicy } from './transport-policy.ts'
+import { tlsObjection, type Shown, type TransportPolicy } from './transport-policy.ts'
 
 export interface ConnectionServices extends HandshakeServices {
   ehloName: string
@@ -63,7 +63,7 @@ export async function openConnection(
     host,
     policy,
     services,
-    offered: sessions.find(host, policy),
+    offered: sessions.find(host, policy, groups),
     isResuming: false,
     groups,
     handshake: null,
@@ -117,9 +117,8 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
     if (!('refused' in secured)) return secured
     return loggedIn(dialogue, opening, { tls: null, refused: secured.refused, extensions })
   }
-  const objection = tlsObjection(policy, { is: 'not offered' })
-  if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
-  return loggedIn(dialogue, opening, { tls: null, extensions })
+  const objection = objectionTo(opening, { is: 'not offered' })
+  return objection ? notOpened(objection, dialogue) : loggedIn(dialogue, opening, { tls: null, extensions })
 }
 
 interface Dialled {
@@ -176,7 +175,7 @@ function parseExtensions(reply: Reply): Map<string, string> {
 
 /** `refused`: how the host refused, if the policy allows plain text. */
 async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened | { refused: string }> {
-  const { host, policy, services, transcript } = opening
+  const { host, services, transcript } = opening
   dialogue.send(['STARTTLS'])
   const answer = await dialogue.reply(services.timeouts.command, 'STARTTLS')
   if ('broken' in answer) return notOpened({ ...failure(host, 'starttls', answer), tlsTrouble: tlsTroubleIn(answer) })
@@ -184,8 +183,8 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   if (dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken))
   if (!isExpected('starttls', answer)) {
     const refused = `${answer.code} ${answer.text}`
-    const objection = tlsObjection(policy, { is: 'refused', fault: refused })
-    if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
+    const objection = objectionTo(opening, { is: 'refused', fault: refused }, answer.code >= 500)
+    if (objection) return notOpened(objection, dialogue)
     return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : { refused }
   }
   const secured = await handshake(dialogue.detach(), opening)
@@ -196,24 +195,24 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   }
   const { fault, tlsTrouble } = secured
   transcript.note(`TLS handshake failed: ${fault}`)
-  const objection = tlsObjection(policy, { is: 'failed', fault })
-  const reason = objection ?? `the TLS handshake failed: ${fault}`
-  return notOpened({ ...deferral(objection ? 'policy' : 'other', where(host, reason)), tlsTrouble })
+  const objection = objectionTo(opening, { is: 'failed', fault })
+  return notOpened({ ...(objection ?? deferral('other', where(host, `the TLS handshake failed: ${fault}`))), tlsTrouble })
 }
 
 /** What follows a handshake. */
 async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTls): Promise<Opened> {
-  const { host, policy, services, transcript } = opening
+  const { policy, services, transcript } = opening
   services.noteTls(tls)
   const group = tls.group === null ? '' : ` ${tls.group}`
   const resumed = tls.isResumed ? ', session resumed' : ''
   transcript.note(`${tls.version} ${tls.cipher}${group}${resumed}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
-  const objection = tlsObjection(policy, { is: 'encrypted', problem: tls.problem })
-  if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
+  const objection = objectionTo(opening, { is: 'encrypted', problem: tls.problem })
+  if (objection) return notOpened(objection, dialogue)
   // RFC 3207 4.2: forget what the host offered in plain text.
   const extensions = await hello(dialogue, opening, true)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
-  return loggedIn(dialogue, opening, { tls, extensions })
+  const endsHere = policy.isPassedOn && !extensions.has('REQUIRETLS') ? objectionTo(opening, { is: 'not passed on' }) : null
+  return endsHere ? notOpened(endsHere, dialogue) : loggedIn(dialogue, opening, { tls, extensions })
 }
 
 /** The connection, ready for mail. */
@@ -236,6 +235,19 @@ async function loggedIn(
 /** Not even TCP has answered. */
 export function unreachable(host: RouteHost, fault: string, isTimeout: boolean): HostOutcome {
   return deferral(isTimeout ? 'timeout' : 'other', where(host, fault))
+}
+
+/**
+ * What the policy has against this host; null if nothing. Other mail waits until that changes; with REQUIRETLS it is returned once no host
+ * takes it (RFC 8689 4.2.1), unless the host may say something else at another time.
+ */
+function objectionTo({ host, policy }: Opening, shown: Shown, isFinal = shown.is !== 'failed'): HostOutcome | null {
+  const objection = tlsObjection(policy, shown)
+  if (objection === null) return null
+  const reason = where(host, objection)
+  if (!policy.isPassedOn || !isFinal) return deferral('policy', reason)
+  const status = shown.is === 'not offered' || shown.is === 'refused' ? '5.7.10' : '5.7.30'
+  return { outcome: bounce(`${status} ${reason}`, 'policy'), nextHost: true }
 }
 
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`

@@ -16,6 +16,8 @@ export interface KeptSession {
   /** What OpenSSL resumes it from. */
   session: Buffer
   verdict: Verdict
+  /** Of the hello that it began with. */
+  groups: HelloGroups
 }
 
 /** How a handshake was made. */
@@ -44,7 +46,8 @@ const maxTickets = 2
 /**
  * The TLS sessions that hosts let us resume (RFC 8446 2.2, RFC 5077), without another signature. A resumed session shows
  * no certificate, and Node checks neither its name nor its dates. So the newest session with a host is kept together with the verdict on
- * the certificate of the handshake that it began with, for the host's name and address and one policy, and never resumed under another.
+ * the certificate of the handshake that it began with, for the host's name and address and one policy, and never resumed under another. Mail
+ * with REQUIRETLS has each host show its certificate anew.
  */
 export class TlsSessions {
   readonly #now: () => number
@@ -56,12 +59,16 @@ export class TlsSessions {
     this.#now = now
   }
 
-  /** What to resume with this host; null: nothing. */
-  find(host: RouteHost, { key }: TransportPolicy): KeptSession | null {
+  /**
+   * What to resume with this host by such a hello; null: nothing. One that began with classical groups may be of a host that loses the large
+   * hello which all groups can lead to.
+   */
+  find(host: RouteHost, { key, isPassedOn }: TransportPolicy, groups: HelloGroups): KeptSession | null {
+    if (isPassedOn) return null
     const kept = this.#kept.get(keyOf(host))?.get(key)
     const left = (kept?.verdict.until ?? 0) - this.#now()
     // More is left than there was if the clock has been set back.
-    return kept && left > 0 && left <= maxAgeMs ? kept : null
+    return kept?.groups === groups && left > 0 && left <= maxAgeMs ? kept : null
   }
 
   /** What a completed handshake says about the host. If it meets the policy, the sessions of this connection are kept. */
@@ -79,7 +86,7 @@ export class TlsSessions {
       isClassical: groups === 'classical',
     }
     if (tlsObjection(policy, { is: 'encrypted', problem })) this.forget(host)
-    else this.#follow(socket, { host, policy }, { version: tls.version, verdict })
+    else if (!policy.isPassedOn) this.#follow(socket, { host, policy }, { version: tls.version, verdict, groups })
     return tls
   }
 
@@ -89,9 +96,9 @@ export class TlsSessions {
   }
 
   /** TLS 1.3 sends sessions after the handshake; TLS 1.2 has one at its end. */
-  #follow(socket: TLSSocket, under: Under, { version, verdict }: { version: string; verdict: Verdict }): void {
+  #follow(socket: TLSSocket, under: Under, { version, ...shaken }: Omit<KeptSession, 'session'> & { version: string }): void {
     const keep = (session: Buffer | undefined): void => {
-      if (session && session.length <= maxSessionBytes) this.#keep(under, { session, verdict })
+      if (session && session.length <= maxSessionBytes) this.#keep(under, { session, ...shaken })
     }
     if (version !== 'TLSv1.3') return keep(socket.getSession())
     let left = maxTickets

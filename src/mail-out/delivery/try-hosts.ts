@@ -8,7 +8,7 @@ import { attemptOf, draftFor, type Draft } from './draft.ts'
 import { firstToConnect, type Race } from './first-to-connect.ts'
 import { ownerOf } from './mx-provider.ts'
 import { unreachable } from './open-connection.ts'
-import { deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
+import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
 import { hostKey, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
@@ -86,8 +86,12 @@ export class HostTries {
     return this.#count === maxTries || (this.#draft !== null && performance.now() >= this.#draft.endsAt)
   }
 
-  /** False of a host that is in backoff, that has failed for this job, or that lacks what the message needs. */
-  #mayTry({ host }: Try): boolean {
+  /** False of a host that must not be connected to, that is in backoff, that has failed for this job, or that lacks what the message needs. */
+  #mayTry({ host, policy }: Try): boolean {
+    if (policy.closed !== undefined) {
+      this.#outcomes.set(host, bounce(`5.7.30 ${policy.closed}`, 'policy'))
+      return false
+    }
     if (this.#lacking?.has(host.name)) return false
     // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
     const backoff = this.#outcomes.has(host) ? undefined : backoffOfHost(host, this.#transferring)

@@ -173,6 +173,7 @@ export class Dispatch {
       size: content.size,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
+      transfer: message.transfer,
       senderTls: envelope.tls,
       recipientTls: tlsPolicyFor(policies.of(recipientTlsPolicy, message.accountId).recipientTls, destination),
       at: clock.now(),

@@ -2,6 +2,7 @@ import type { Attempt } from '../delivery/attempt.ts'
 import { mxProviderOf } from '../delivery/mx-provider.ts'
 import type { Transport } from '../delivery/transport-facts.ts'
 import { newId } from '../../platform/id.ts'
+import type { TransferOptions } from '../../mail/message/transfer-options.ts'
 import type { RecipientType } from '../../mail/message/envelope.ts'
 import type { ClaimRange } from '../../platform/store/claims.ts'
 import type { Statement } from '../../platform/store/database.ts'
@@ -32,6 +33,8 @@ export interface QueuedMessage {
   isScheduled: boolean
   /** True if the submitter set an expiry: it does not leave after that. */
   neverLate: boolean
+  /** What is asked of its transfer; null: nothing. */
+  transfer: TransferOptions | null
   /** When it was first due, epoch ms: its recipients' tokens expire counted from then. */
   firstDueAt: number
 }

@@ -1,6 +1,7 @@
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { Tag } from '../../mail/message/send-limits.ts'
 import { storedTracking } from '../../mail/message/tracking-options.ts'
+import { storedTransfer } from '../../mail/message/transfer-options.ts'
 import { joinShared, noteShared } from '../../platform/shared-memory.ts'
 import type { Database } from '../../platform/store/database.ts'
 import type { Claimable, PastAttempts, QueuedMessage, QueuedRecipient } from './queue-store.ts'
@@ -38,6 +39,7 @@ export const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   tracking: storedTracking(row.tracking),
   isScheduled: row.scheduled_at !== null,
   neverLate: row.expires_in !== null,
+  transfer: storedTransfer(row.transfer),
   firstDueAt: row.scheduled_at ?? row.created_at,
 })
 

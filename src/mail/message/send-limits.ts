@@ -70,7 +70,8 @@ export function metadataFault(metadata: Record<string, string>): string | null {
   return null
 }
 
-const maxAheadMs = 30 * 24 * 3600_000
+/** How far ahead mail can be scheduled, ms. */
+export const maxAheadMs = 30 * 24 * 3600_000
 
 /** Epoch ms; null if the time is past (send at once); or a fault. Also accepts `t` or a space for `T`, and `+0100`. */
 export function parseScheduledAt(text: string, now: number): number | null | { fault: string; code: 'invalid_format' | 'too_large' } {

@@ -2,6 +2,7 @@ import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
 import { fieldNamed, fieldsNamed, type HeaderField } from './header-block.ts'
 import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault, type Tag } from './send-limits.ts'
 import { storedTracking, trackingColumn, type TrackingWish } from './tracking-options.ts'
+import { storedTransfer, transferColumn, type TransferOptions } from './transfer-options.ts'
 
 /** What a submitter may request in addition to the envelope and the content. */
 export interface SendOptions {
@@ -17,6 +18,8 @@ export interface SendOptions {
   scheduledAt: number | null
   /** Seconds after which an undelivered recipient is given up; null: the setting `delivery.give_up_after`. */
   expiresIn: number | null
+  /** Null: nothing. */
+  transfer: TransferOptions | null
 }
 
 /** What applies if the submitter requests nothing. */
@@ -28,6 +31,7 @@ export const defaultOptions: SendOptions = {
   tracking: {},
   scheduledAt: null,
   expiresIn: null,
+  transfer: null,
 }
 
 /** The columns of `message` that store the options. */
@@ -39,6 +43,7 @@ export const optionColumns = (options: SendOptions, tracking: TrackingWish) => (
   tracking: trackingColumn(tracking),
   scheduled_at: options.scheduledAt,
   expires_in: options.expiresIn,
+  transfer: transferColumn(options.transfer),
 })
 
 export const storedOptions = (row: ReturnType<typeof optionColumns>): SendOptions => ({
@@ -49,6 +54,7 @@ export const storedOptions = (row: ReturnType<typeof optionColumns>): SendOption
   tracking: storedTracking(row.tracking) ?? { opens: false, clicks: false },
   scheduledAt: row.scheduled_at,
   expiresIn: row.expires_in,
+  transfer: storedTransfer(row.transfer),
 })
 
 type Given = Partial<SendOptions> & { idempotencyKey?: string }
@@ -78,7 +84,9 @@ const fieldReaders: Record<string, (value: string, now: number) => Given | Fault
 const readers = Object.entries(fieldReaders)
 
 export const optionFieldNames = Object.keys(fieldReaders)
-const optionNames = new Set(optionFieldNames)
+/** RFC 8689 5: an option too, but one that goes on with the message. */
+export const tlsRequiredField = 'tls-required'
+const optionNames = new Set([...optionFieldNames, tlsRequiredField])
 
 /** Parses the option fields. Each may occur only once; a malformed one is refused, never ignored. */
 export function readOptionFields(
@@ -97,8 +105,16 @@ export function readOptionFields(
     Object.assign(given, option)
   }
   const { idempotencyKey = null, ...options } = given
-  return { options: { ...defaultOptions, ...options }, idempotencyKey }
+  return { options: { ...defaultOptions, ...options, transfer: readTlsRequired(fields) }, idempotencyKey }
 }
+
+/** RFC 8689 5: any value but `No` is ignored. */
+function readTlsRequired(fields: readonly HeaderField[]): TransferOptions | null {
+  const [field, another] = fieldsNamed(fields, tlsRequiredField)
+  return field && !another && isTlsNotRequired(field.value) ? { requireTls: false } : null
+}
+
+export const isTlsNotRequired = (value: string): boolean => /^\s*no\s*$/i.test(value)
 
 function readTags(value: string): Given | Fault {
   const tags = value.split(',').map((part) => {

@@ -17,6 +17,7 @@ export function composeNotice(notice: Notice, to: string, server: { hostname: st
     subject: noticeSubject(notice),
     autoSubmitted: 'auto-replied',
     headers: threadFields(notice.original.messageIdHeader),
+    ...(notice.original.requireTls && { transfer: { requireTls: true } }),
     multipart: 'report; report-type=delivery-status',
     parts: [
       textPart(noticeText(notice, server), ['Content-Description: Notification']),

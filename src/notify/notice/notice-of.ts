@@ -1,4 +1,5 @@
 import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
+import { requireTlsOf } from '../../mail/message/transfer-options.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
 import type { LastAttempt, NewsRow, ToldRow } from './notice-store.ts'
 import { returnedContent } from './returned-content.ts'
@@ -42,6 +43,7 @@ export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], { firstC
       envid: row.envid,
       arrivedAt: row.created_at,
       smtputf8: row.smtputf8 === 1,
+      requireTls: requireTlsOf(row.transfer) === true,
       returned: returnedContent(row, action, firstChunk),
     },
   }

@@ -4,6 +4,7 @@ import { deliveryNotices } from '../../senders/account/account-policy.ts'
 import type { CancelTimer } from '../../platform/clock.ts'
 import { LogReader } from '../../mail/event/log-reader.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
+import { storedTransfer } from '../../mail/message/transfer-options.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { isTransientFault } from '../../platform/store/work-loop.ts'
@@ -102,7 +103,8 @@ export class NoticeRunner {
     for (const row of news) {
       const action = this.#mayTell(row) ? askedFor(row.type, row.notify) : null
       if (action === 'delayed') {
-        if (delayAfterMs > 0) warnings.push(planWarning(row.recipient_id, row.message_id, startOf(row) + delayAfterMs))
+        const dueAt = warningAt(row, delayAfterMs)
+        if (dueAt !== null) warnings.push(planWarning(row.recipient_id, row.message_id, dueAt))
         continue
       }
       if (action !== null) addTo(groups, action, { row, bounce: bounceOf(row) })
@@ -191,5 +193,9 @@ function addTo(groups: Map<string, Group>, action: NoticeAction, told: Told): vo
   else if (!group.told.some(({ row }) => row.recipient_id === told.row.recipient_id)) group.told.push(told)
 }
 
-/** When delivery could first start. */
-const startOf = ({ created_at: createdAt, scheduled_at: scheduledAt }: ToldRow): number => Math.max(createdAt, scheduledAt ?? 0)
+/** When a delayed message causes a warning: once it is late for its submitter (RFC 2852), else at the usual age. Null: never. */
+function warningAt({ created_at: createdAt, scheduled_at: scheduledAt, transfer }: ToldRow, delayAfterMs: number): number | null {
+  const by = storedTransfer(transfer)?.deliverBy
+  if (by?.mode === 'N') return by.at
+  return delayAfterMs > 0 ? Math.max(createdAt, scheduledAt ?? 0) + delayAfterMs : null
+}

@@ -27,6 +27,7 @@ export interface ToldRow extends Row {
   ret: string | null
   created_at: number
   scheduled_at: number | null
+  transfer: string | null
 }
 
 /** An event that may cause a notice. */
@@ -43,7 +44,7 @@ interface DueWarningRow extends ToldRow {
 
 const toldColumns = `r.id as recipient_id, r.forward_path, r.state, r.notify, r.orcpt, r.expires_at, r.last_response, r.smtp_code,
   r.enhanced_status, r.delivered_at, m.id as message_id, m.account_id, m.reverse_path, m.subject, m.message_id_header, m.size, m.smtputf8, m.envid, m.ret,
-  m.created_at, m.scheduled_at`
+  m.created_at, m.scheduled_at, m.transfer`
 
 /** True of a policy that says that an account wants notices, about what happens after `since`. */
 export const wantsNotices = (policy: string): string => `${policy}.field = 'delivery_notices' and ${policy}.value = 'true'`

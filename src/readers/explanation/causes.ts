@@ -125,6 +125,11 @@ export const causes = {
     advice: "If this continues, the other side must repair its TLS, or you must relax the domain's setting.",
     passes: true,
   },
+  require_tls: {
+    owner: 'sender',
+    what: 'Whoever sent the message demands TLS at every step (REQUIRETLS), which the receiving server does not offer.',
+    advice: 'Send it without REQUIRETLS, or in another way. The other side needs MTA-STS or DNSSEC, a valid certificate, and REQUIRETLS.',
+  },
   characters: {
     owner: 'content',
     what: 'The receiving server does not accept addresses or text with these characters.',

@@ -26,6 +26,7 @@ interface CauseRule {
 /** If the other server replied; the first matching rule counts. */
 const replyRules: CauseRule[] = [
   { code: 'greylisting', words: /gr[ea]y.?list|try again (?:in|after)|first.?time sender/i },
+  { code: 'require_tls', words: /\bREQUIRETLS\b/i },
   {
     code: 'reverse_dns',
     status: /^\d\.7\.25$/,
@@ -75,6 +76,7 @@ const silenceRules: CauseRule[] = [
   { code: 'private_address', words: /^5\.4\.[46] / },
   { code: 'domain_doubtful', words: /^4\.\d\.\d .*, say the name servers/ },
   { code: 'dns', words: /^4\.4\.3 / },
+  { code: 'require_tls', words: /TLS is required by the policy \S+ of the message/ },
   { code: 'tls', words: /TLS is required/ },
   { code: 'characters', words: /^5\.6\.[37] / },
   { code: 'too_large', words: /^5\.3\.4 / },

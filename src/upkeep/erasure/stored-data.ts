@@ -53,7 +53,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`event_retention`',
     erased: 'reverse_path header_from header_to header_cc reply_to subject message_id_header envid tags metadata author',
     users: 'unsubscribe_topic',
-    none: 'id account_id domain_id source sandbox size body_type smtputf8 ret scheduled_at expires_in created_at template_id tracking',
+    none: 'id account_id domain_id source sandbox size body_type smtputf8 ret scheduled_at expires_in created_at template_id tracking transfer',
   },
   message_tag: { about: 'their tags, to be found by', kept: '`event_retention`', erased: 'name value', none: 'account_id message_id' },
   upload: { about: 'emails that are still coming in', kept: 'until they are complete', none: 'message_id owner' },

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseMailCommand, parseRcptCommand } from '../../../src/mail-in/smtp-server/envelope-command.ts'
+import { parseMailCommand, parseRcptCommand, type MailTerms } from '../../../src/mail-in/smtp-server/envelope-command.ts'
 import { anyCharacter } from '../../support/any-character.ts'
 
-const mailOf = (line: string) => parseMailCommand(Buffer.from(line))
-const plain = { reversePath: 'me@example.com', size: null, smtputf8: false, ret: null, envid: null }
+const now = Date.UTC(2026, 10, 21, 8)
+const submitted = { isSecure: true, submittedAt: now }
+const mailOf = (line: string, terms: MailTerms = submitted) => parseMailCommand(Buffer.from(line), terms)
+const plain = { reversePath: 'me@example.com', size: null, smtputf8: false, ret: null, envid: null, asked: null }
 const rcptOf = (line: string, smtputf8 = false) => parseRcptCommand(Buffer.from(line), { ...plain, smtputf8 })
 const rcpt = { forwardPath: 'you@example.net', notify: null, orcpt: null }
 
@@ -51,11 +53,89 @@ test.each([
   ['MAIL FROM:<me@example.com>,<you@example.com>', { code: 501 }],
   ['MAIL FROM:<me@example.com> <you@example.com>', { code: 501 }],
   ['MAIL FROM:<me@example.com> X-PLAIN=1', { code: 555, enhancedStatus: '5.5.4' }],
-  ['MAIL FROM:<me@example.com> REQUIRETLS', { code: 555 }],
   ['MAIL FROM:', { code: 501 }],
   ['MAIL <me@example.com>', { code: 501 }],
 ])('%s', (line, expected) => {
   expect(mailOf(line)).toMatchObject(expected)
+})
+
+const asked = { scheduledAt: null, expiresIn: null, transfer: null }
+const inSeconds = (seconds: number): number => now + seconds * 1000
+
+test.each([
+  ['REQUIRETLS', { ...asked, transfer: { requireTls: true } }],
+  ['HOLDFOR=600', { ...asked, scheduledAt: inSeconds(600) }],
+  ['HOLDFOR=2592000', { ...asked, scheduledAt: inSeconds(2_592_000) }],
+  ['HOLDUNTIL=2026-11-21T09:00:00Z', { ...asked, scheduledAt: inSeconds(3600) }],
+  ['HOLDUNTIL=2026-11-21t10:00:00.5+01:00', { ...asked, scheduledAt: inSeconds(3600.5) }],
+  ['HOLDUNTIL=2026-11-21T07:59:59Z', null],
+  ['BY=60;R', { ...asked, expiresIn: 60, transfer: { deliverBy: { at: inSeconds(60), mode: 'R' } } }],
+  ['BY=+120;rT', { ...asked, expiresIn: 120, transfer: { deliverBy: { at: inSeconds(120), mode: 'R' } } }],
+  ['BY=999999999;R', { ...asked, expiresIn: 432_000, transfer: { deliverBy: { at: inSeconds(999_999_999), mode: 'R' } } }],
+  ['BY=30;N', { ...asked, transfer: { deliverBy: { at: inSeconds(30), mode: 'N' } } }],
+  ['BY=-30;n', { ...asked, transfer: { deliverBy: { at: inSeconds(-30), mode: 'N' } } }],
+  ['MT-PRIORITY=9', { ...asked, transfer: { priority: 9 } }],
+  ['mt-priority=-9', { ...asked, transfer: { priority: -9 } }],
+  ['MT-PRIORITY=0', { ...asked, transfer: { priority: 0 } }],
+  [
+    'SIZE=10 HOLDFOR=600 BY=900;R REQUIRETLS MT-PRIORITY=3',
+    {
+      scheduledAt: inSeconds(600),
+      expiresIn: 300,
+      transfer: { requireTls: true, deliverBy: { at: inSeconds(900), mode: 'R' }, priority: 3 },
+    },
+  ],
+  ['HOLDFOR=900 BY=600;N', { ...asked, scheduledAt: inSeconds(900), transfer: { deliverBy: { at: inSeconds(600), mode: 'N' } } }],
+])('a submitter asks: %s', (parameters, expected) => {
+  expect(mailOf(`MAIL FROM:<me@example.com> ${parameters}`)).toMatchObject({ ...plain, size: null, ...sizeOf(parameters), asked: expected })
+})
+
+const sizeOf = (parameters: string) => (parameters.includes('SIZE') ? { size: 10 } : {})
+
+test.each([
+  ['REQUIRETLS=yes', 501],
+  ['REQUIRETLS REQUIRETLS', 501],
+  ['HOLDFOR', 501],
+  ['HOLDFOR=0', 501],
+  ['HOLDFOR=-5', 501],
+  ['HOLDFOR=1.5', 501],
+  ['HOLDFOR=1234567890', 501],
+  ['HOLDFOR=2592001', 501],
+  ['HOLDFOR=60 HOLDFOR=60', 501],
+  ['HOLDFOR=60 HOLDUNTIL=2026-11-21T09:00:00Z', 501],
+  ['HOLDUNTIL=', 501],
+  ['HOLDUNTIL=tomorrow', 501],
+  ['HOLDUNTIL=2026-11-21T09:00:00', 501],
+  ['HOLDUNTIL=2026-12-22T08:00:00Z', 501],
+  ['BY=60', 501],
+  ['BY=60;X', 501],
+  ['BY=;R', 501],
+  ['BY=1234567890;N', 501],
+  ['BY=0;R', 501],
+  ['BY=-1;R', 501],
+  ['BY=59;R', 555],
+  ['BY=60;R BY=60;R', 501],
+  ['HOLDFOR=600 BY=600;R', 501],
+  ['HOLDFOR=600 BY=659;R', 501],
+  ['MT-PRIORITY', 501],
+  ['MT-PRIORITY=10', 501],
+  ['MT-PRIORITY=-0', 501],
+  ['MT-PRIORITY=+1', 501],
+  ['MT-PRIORITY=high', 501],
+  ['MT-PRIORITY=1 MT-PRIORITY=2', 501],
+])('what cannot be met is refused: %s', (parameters, code) => {
+  expect(mailOf(`MAIL FROM:<me@example.com> ${parameters}`)).toMatchObject({ code, enhancedStatus: '5.5.4' })
+})
+
+test.each(['HOLDFOR=60', 'HOLDUNTIL=2026-11-21T09:00:00Z', 'BY=60;R', 'MT-PRIORITY=1'])('only submitters are offered %s', (parameter) => {
+  const line = `MAIL FROM:<me@example.com> ${parameter}`
+  expect(mailOf(line, { isSecure: true, submittedAt: null })).toMatchObject({ code: 555, enhancedStatus: '5.5.4' })
+})
+
+test('REQUIRETLS is offered over TLS alone', () => {
+  const line = 'MAIL FROM:<me@example.com> REQUIRETLS'
+  expect(mailOf(line, { isSecure: false, submittedAt: now })).toMatchObject({ code: 555 })
+  expect(mailOf(line, { isSecure: true, submittedAt: null })).toMatchObject({ asked: { transfer: { requireTls: true } } })
 })
 
 test.each([
@@ -118,7 +198,7 @@ test('any bytes get an answer, and what is taken has no control character', () =
   )
   fc.assert(
     fc.property(anything, (bytes) => {
-      const parsed = parseMailCommand(Buffer.concat([Buffer.from('MAIL FROM:<a@b.example> ENVID='), bytes]))
+      const parsed = parseMailCommand(Buffer.concat([Buffer.from('MAIL FROM:<a@b.example> ENVID='), bytes]), submitted)
       if ('code' in parsed) return parsed.code >= 500
       return /^[\x21-\x3c\x3e-\x7e]*$/.test(parsed.envid ?? '')
     }),

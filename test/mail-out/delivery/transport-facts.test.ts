@@ -24,7 +24,7 @@ test.each<Partial<ConnectionTls>>([
   const { isResumed, isClassical, problem, ...tls } = { ...full, ...part }
   const shown = { ...tls, problem: problem === '' ? null : problem, resumed: isResumed, classical_only: isClassical }
   for (const recipientTls of tlsPolicies) {
-    const policy = transportPolicy(null, { recipientTls, senderTls: 'opportunistic' })
+    const policy = transportPolicy(null, { recipientTls, senderTls: 'opportunistic', transfer: null })
     const said = { policy: recipientTls, source: recipientTls === 'opportunistic' ? null : 'operator', plainBecause: null }
     expect(readTlsText(textOfTls(policy, { ...full, ...part }))).toEqual({ ...said, tls: shown })
     expect(readTlsText(textOfTls(policy, null))).toEqual({ ...said, tls: null })

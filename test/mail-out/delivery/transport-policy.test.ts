@@ -13,7 +13,7 @@ import type { TlsPolicy } from '../../../src/platform/config/recipient-tls.ts'
 /** The policy for a host, where only these ask for something. */
 function policyBy({ smarthost, ...demands }: Partial<Demands> & { smarthost?: TlsPolicy }): TransportPolicy {
   const host = { smarthost: { host: 'relay.example', port: 587, ...(smarthost && { tls: { isImplicit: false, policy: smarthost } }) } }
-  return transportPolicy(smarthost ? host : {}, { recipientTls: null, senderTls: 'opportunistic', ...demands })
+  return transportPolicy(smarthost ? host : {}, { recipientTls: null, senderTls: 'opportunistic', transfer: null, ...demands })
 }
 
 describe('the policy for a host', () => {
@@ -38,8 +38,26 @@ describe('the policy for a host', () => {
     expect(key).toBe(expected)
   })
 
+  test('with REQUIRETLS is verified and passed on, apart from all others', () => {
+    const transfer = { requireTls: true }
+    const policies = [{}, { recipientTls: 'require' as const }, { smarthost: 'opportunistic' as const }].map((asked) =>
+      policyBy({ ...asked, transfer }),
+    )
+    for (const policy of policies) expect(policy).toMatchObject({ mode: 'verify', source: 'message', isPassedOn: true })
+    expect(policies[0]?.key).not.toBe(policyBy({ recipientTls: 'verify' }).key)
+  })
+
+  test('with `TLS-Required: No` is still what the operator and the sender require', () => {
+    const transfer = { requireTls: false }
+    expect(policyBy({ transfer })).toBe(opportunistic)
+    expect(policyBy({ transfer, recipientTls: 'verify' })).toBe(policyBy({ recipientTls: 'verify' }))
+    expect(policyBy({ transfer, senderTls: 'enforced' })).toBe(policyBy({ senderTls: 'enforced' }))
+  })
+
   test('where no host was found, is what the mail asks for', () => {
-    expect(transportPolicy(null, { recipientTls: 'require', senderTls: 'opportunistic' })).toMatchObject({ mode: 'require' })
+    expect(transportPolicy(null, { recipientTls: 'require', senderTls: 'opportunistic', transfer: null })).toMatchObject({
+      mode: 'require',
+    })
   })
 })
 

@@ -33,6 +33,7 @@ const notice: Notice = {
     envid: null,
     arrivedAt: Date.UTC(2026, 10, 21, 6, 0),
     smtputf8: false,
+    requireTls: false,
     returned: { isWhole: false, bytes: Buffer.from('From: app@sender.example\r\nSubject: Hello\r\n') },
   },
 }
@@ -162,6 +163,7 @@ const anyNotice: fc.Arbitrary<Notice> = fc.record({
     envid: fc.option(atom),
     arrivedAt: fc.integer({ min: 0, max: 2 ** 41 }),
     smtputf8: fc.boolean(),
+    requireTls: fc.boolean(),
     returned: fc.record({ isWhole: fc.boolean(), bytes: fc.constant(Buffer.from('From: a@sender.example\r\nSubject: x\r\n')) }),
   }),
 })

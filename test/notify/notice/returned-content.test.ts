@@ -9,6 +9,7 @@ const stored = {
   size: message.length,
   ret: null,
   created_at: Date.UTC(2026, 10, 21),
+  transfer: null,
 }
 const header = 'From: a@sender.example\r\nSubject: x\r\n'
 
@@ -19,6 +20,7 @@ interface Case {
   chunk?: Buffer | null
   size?: number
   returned: string
+  transfer?: string | null
 }
 
 const known = 'Date: Sat, 21 Nov 2026 00:00:00 +0000\r\nMessage-ID: <1@sender.example>\r\nSubject: =?UTF-8?B?R3LDvMOfZQ==?=\r\n'
@@ -29,9 +31,10 @@ test.each<Case>([
   { name: 'all of it where that was asked for', ret: 'full', returned: message.toString() },
   { name: 'its header where it did not fail', ret: 'full', action: 'delayed', returned: header },
   { name: 'its header where it is large', ret: 'full', size: 300_000, returned: header },
+  { name: 'its header where it must travel over TLS', ret: 'full', transfer: '{"requireTls":true}', returned: header },
   { name: 'what else is known of it where its content is gone', ret: 'full', chunk: null, returned: known },
-])('returns $name', ({ ret, action = 'failed', chunk = message, size = message.length, returned }) => {
-  expect(Buffer.from(returnedContent({ ...stored, ret, size }, action, chunk).bytes).toString()).toBe(returned)
+])('returns $name', ({ ret, action = 'failed', chunk = message, size = message.length, transfer = null, returned }) => {
+  expect(Buffer.from(returnedContent({ ...stored, ret, size, transfer }, action, chunk).bytes).toString()).toBe(returned)
 })
 
 test('cuts a header without an end after a line', () => {

@@ -71,6 +71,11 @@ test.each([
   ['mx.example (192.0.2.1): the connection failed: connect ECONNREFUSED', 'timeout', 'network'],
   ['mx.example (192.0.2.1): TLS is required, but the handshake failed: wrong version number', 'tls', 'network'],
   ['mx.example (192.0.2.1): TLS is required here, but the handshake failed, as attempts stored before say', 'tls', 'network'],
+  [
+    '5.7.30 mx.example (192.0.2.1): TLS is required by the policy verify of the message (REQUIRETLS), but the host does not offer …',
+    'require_tls',
+    'sender',
+  ],
   ['5.6.7 mx.example does not accept internationalised addresses or headers (SMTPUTF8)', 'characters', 'content'],
   ['5.3.4 mx.example accepts messages up to 1000 bytes; this one has 2000', 'too_large', 'content'],
   ['4.3.0 an error of this server: oops', 'internal_error', 'us'],

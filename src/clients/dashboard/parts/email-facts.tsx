@@ -30,6 +30,7 @@ export function EmailFacts({ email }: { email: Email }) {
           <Fact name={t.common.nextAttempt}>{!isScheduled && email.next_attempt_at && dayAndTime(email.next_attempt_at)}</Fact>
           <Fact name={t.email.keptUntil}>{email.content_expires_at && shortDate(email.content_expires_at)}</Fact>
           <Fact name={t.email.source}>{t.email.sources[email.source] ?? email.source}</Fact>
+          <Fact name={t.email.requireTls}>{email.require_tls !== null && t.email.requireTlsOf(email.require_tls)}</Fact>
           <Fact name={t.email.tracking}>{t.email.trackingOf(email.tracking.opens, email.tracking.clicks)}</Fact>
         </Facts>
       </div>

@@ -89,6 +89,11 @@ export const germanCauses: SaidIn<Explanation['code']> = {
     what: 'Die Absenderdomain verlangt TLS mit einem gültigen Zertifikat, und der empfangende Server bietet es nicht an.',
     advice: 'Bleibt es dabei, muss die Gegenseite ihr TLS reparieren, oder Sie müssen die Einstellung der Domain lockern.',
   },
+  require_tls: {
+    what: 'Für die Nachricht ist TLS auf dem ganzen Weg verlangt (REQUIRETLS), was der empfangende Server nicht anbietet.',
+    advice:
+      'Senden Sie sie ohne REQUIRETLS oder auf anderem Weg. Die Gegenseite braucht MTA-STS oder DNSSEC, ein gültiges Zertifikat und REQUIRETLS.',
+  },
   characters: {
     what: 'Der empfangende Server nimmt Adressen oder Text mit diesen Zeichen nicht an.',
     advice: 'Verwenden Sie für diesen Empfänger in Adresse und Text nur ASCII.',

@@ -29,6 +29,7 @@ type IdPrefix =
   | 'tik'
   | 'prv'
   | 'use'
+  | 'tlr'
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

@@ -40,6 +40,7 @@ export function jobOf({
     messageId: 'em_test',
     destination: 'example.com',
     isSecondLook: false,
+    isOwnMail: false,
     knownName: null,
     tracking: null,
     recipients: to.map((forwardPath, i) => ({
@@ -143,6 +144,7 @@ export function testDelivery(
       timeouts: { ...standardTimeouts, ...timeouts },
       secureContextFor: trustContexts(extraAuthorities),
       noteTls: () => {},
+      noteSession: () => {},
       classicalHosts: new ClassicalHosts((host) => classicalHosts.push(host)),
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(now),

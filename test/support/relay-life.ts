@@ -28,6 +28,7 @@ import { search } from './search-life.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { startTestRelay, type TestRelay } from './start-relay.ts'
 import { isOnPostgres } from './tests-on-postgres.ts'
+import { reportOnTls } from './tls-report-life.ts'
 import { readMail, trackingSettings } from './tracking-life.ts'
 import { unsubscribe } from './unsubscribe-life.ts'
 import { startReceiver, status, type WebhookReceiver } from './webhook-receiver.ts'
@@ -70,6 +71,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await keepAccounts(relay)
   await keepCertificates(relay)
   await keepClassicalHost(relay)
+  await reportOnTls(relay)
   await keepPeople(relay, (...argv) => command(relay, ...argv))
   await keepDomains(relay)
   await keepTemplates(relay)

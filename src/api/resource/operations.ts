@@ -28,6 +28,7 @@ import { sessionOperations } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
 import { suppressionOperations } from './suppression-operations.ts'
 import { templateOperations } from './template-operations.ts'
+import { tlsReportOperations } from './tls-report-operations.ts'
 import { unsubscribeOperations } from './unsubscribe-operations.ts'
 import { userOperations } from './user-operations.ts'
 import { emailDeliveryOperations } from './webhook-delivery-operations.ts'
@@ -66,6 +67,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...serverDomainOperations(services),
     ...doctorOperations(services),
     ...nodeOperations(services),
+    ...tlsReportOperations(services),
     ...metricsOperations(services),
     ...sessionOperations(services),
     ...passwordOperations(services),

@@ -21,6 +21,7 @@ import { sendTestCommands } from './send-test-command.ts'
 import { storeCommands } from './store-commands.ts'
 import { suppressionCommands } from './suppression-commands.ts'
 import { templateCommands } from './template-commands.ts'
+import { tlsReportCommands } from './tls-report-commands.ts'
 import { trackingCommands } from './tracking-commands.ts'
 import { upgradeCommands } from './upgrade-command.ts'
 import { userCommands } from './user-commands.ts'
@@ -47,7 +48,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
   { title: 'Domains', commands: domainCommands },
   { title: 'Webhooks', commands: webhookCommands },
   { title: 'Templates', commands: templateCommands },
-  { title: 'Mail', commands: [...sendTestCommands, ...messageCommands, ...queueCommands, ...reportCommands] },
+  { title: 'Mail', commands: [...sendTestCommands, ...messageCommands, ...queueCommands, ...reportCommands, ...tlsReportCommands] },
   { title: 'Recipients', commands: [...suppressionCommands, ...importCommands, ...eraseCommands] },
   {
     title: 'Tools',

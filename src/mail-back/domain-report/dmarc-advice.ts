@@ -16,7 +16,7 @@ export interface ObservedSource {
 
 /** What receivers have reported about a domain in some period. */
 export interface DmarcObservation {
-  published: Pick<DmarcRecord, 'policy' | 'isPartial'> | DmarcFault
+  published: Pick<DmarcRecord, 'policy' | 'isOnTrial'> | DmarcFault
   /** From the first day reported to the last. */
   days: number
   sources: ObservedSource[]
@@ -73,10 +73,10 @@ export function adviseDmarc({ published, days, sources }: DmarcObservation): Dma
   return { step: 'fix', policy: null, reasons, fix: worstOf(sources, 'other') }
 }
 
-/** The next step towards reject for all mail. */
-function nextPolicy({ policy, isPartial }: Pick<DmarcRecord, 'policy' | 'isPartial'>): 'quarantine' | 'reject' | null {
+/** The next step towards reject. */
+function nextPolicy({ policy, isOnTrial }: Pick<DmarcRecord, 'policy' | 'isOnTrial'>): 'quarantine' | 'reject' | null {
   if (policy === 'none') return 'quarantine'
-  if (isPartial) return policy
+  if (isOnTrial) return policy
   return policy === 'quarantine' ? 'reject' : null
 }
 

@@ -8,7 +8,7 @@ const dayMs = 86_400_000
 /** A domain's policy and its record; the record is null if only reports mention a policy. */
 export interface PublishedPolicy {
   policy: DmarcPolicy
-  isPartial: boolean
+  isOnTrial: boolean
   text: string | null
 }
 
@@ -27,7 +27,7 @@ export function observeDomain(
   const reading = readDmarc(domain.records.dmarc?.found?.split('\n') ?? [])
   const isMissing = 'fault' in reading && reading.fault === 'missing'
   return {
-    published: isMissing && summary.policy ? { policy: summary.policy, isPartial: false, text: null } : reading,
+    published: isMissing && summary.policy ? { policy: summary.policy, isOnTrial: false, text: null } : reading,
     // Ranges often exclude the report's last second.
     days: beginAt === null || endAt === null ? 0 : Math.round(((endAt - beginAt) / dayMs) * 1000) / 1000,
     sources: summary.lines.map((line) => ({

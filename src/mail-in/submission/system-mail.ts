@@ -26,6 +26,8 @@ export interface SystemMail {
   /** `mixed`, or with parameters: `report; report-type=delivery-status`. */
   multipart: string
   parts: MimePart[]
+  /** Default: the server itself. */
+  sender?: { from: Mailbox; domainId: string }
   /** Seconds after which it is not tried any more; default: the setting `delivery.give_up_after`. */
   expiresIn?: number
   /** Default: nothing is asked. */
@@ -82,14 +84,15 @@ export class SystemMailer {
   #submissionOf(mail: SystemMail, id: string): Submission {
     const { clock, systemDomain } = this.#services
     const { sandboxOnly } = this.#options
+    const { from, domainId } = mail.sender ?? { from: this.from, domainId: systemDomain()?.id ?? null }
     const headers = { 'Auto-Submitted': mail.autoSubmitted, ...mail.headers }
-    const fields = { from: this.from, to: [{ address: mail.to, name: null }], cc: [], replyTo: [], subject: mail.subject, headers }
+    const fields = { from, to: [{ address: mail.to, name: null }], cc: [], replyTo: [], subject: mail.subject, headers }
     const { text, summary } = composeHeader(fields, { now: clock.now() })
     const content = composeParts(text, mail.multipart, mail.parts)
     return {
       id,
       source: 'system',
-      submitter: { accountId: systemAccountId, domainId: systemDomain()?.id ?? null, sandbox: sandboxOnly },
+      submitter: { accountId: systemAccountId, domainId, sandbox: sandboxOnly },
       envelope: envelopeTo([recipientTo(mail.to)], {
         bodyType: isAscii(content) ? '7bit' : '8bitmime',
         smtputf8: !isAscii(Buffer.from(text)),

@@ -119,6 +119,8 @@ export interface DeliveryJob extends Demands {
   bodyType: '7bit' | '8bitmime'
   /** True if a header field or an address needs RFC 6531. */
   smtputf8: boolean
+  /** True of mail of the server itself, whose sessions no report on TLS counts: its reports are among it (RFC 8460 3). */
+  isOwnMail: boolean
   /** When the job was created, epoch ms, by the queue's clock. */
   at: number
   signingKeys: SigningKey[]

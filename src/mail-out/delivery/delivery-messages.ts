@@ -5,6 +5,7 @@ import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
 import type { Smarthost } from './smarthost.ts'
+import type { TlsSession } from './tls-session.ts'
 
 /** What a delivery thread starts with. */
 export interface DeliverySettings {
@@ -65,5 +66,6 @@ export type FromThread =
   | { type: 'login'; refusal: string | null }
   /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
+  | { type: 'tls session'; session: TlsSession }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

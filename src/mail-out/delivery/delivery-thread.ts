@@ -135,6 +135,7 @@ function deliverServices(): DeliverServices {
       secureContextFor: trustContexts(settings.extraAuthorities ?? []),
       classicalHosts: new ClassicalHosts((host) => outbox.add({ type: 'classical host', host })),
       noteTls,
+      noteSession: (session) => outbox.add({ type: 'tls session', session }),
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),

@@ -10,6 +10,7 @@ import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
 import { Outbox } from './outbox.ts'
+import type { TlsSession } from './tls-session.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 
 export interface DeliveryOptions extends Omit<DeliverySettings, 'sharedCells'> {
@@ -52,9 +53,11 @@ interface Told {
   login(refusal: string | null): void
   /** A host was found to drop large hellos, or to do so no longer. */
   classicalHost(host: ClassicalHost): void
+  /** A connection was opened, and came as far as TLS. */
+  tlsSession(session: TlsSession): void
 }
 
-const nobody: Told = { lookUp: () => {}, login: () => {}, classicalHost: () => {} }
+const nobody: Told = { lookUp: () => {}, login: () => {}, classicalHost: () => {}, tlsSession: () => {} }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
 /** In addition to the grace period for transactions: time for the thread to answer at all. */
@@ -203,6 +206,7 @@ class DeliveryThread {
     }
     if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
     if (message.type === 'classical host') return this.#services.told.classicalHost(message.host)
+    if (message.type === 'tls session') return this.#services.told.tlsSession(message.session)
     if (message.type === 'login') return this.#services.told.login(message.refusal)
     if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)

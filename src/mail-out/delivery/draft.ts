@@ -15,9 +15,10 @@ export interface Draft extends AttemptContext {
   selectors: string[]
 }
 
-export const draftFor = (recipientId: string, { at }: DeliveryJob, { connection }: DeliverServices): Draft => ({
+export const draftFor = (recipientId: string, { at, destination, isOwnMail }: DeliveryJob, { connection }: DeliverServices): Draft => ({
   recipientId,
   at,
+  ...(!isOwnMail && { reportedFor: destination }),
   beganAt: performance.now(),
   endsAt: performance.now() + connection.timeouts.attempt,
   transcript: new Transcript(),

@@ -12,6 +12,7 @@ import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeS
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 import type { ConnectionTls } from './transport-facts.ts'
+import { failureOf, noPolicy, type SessionShown, type TlsSession } from './tls-session.ts'
 import { tlsObjection, type Shown, type TransportPolicy } from './transport-policy.ts'
 
 export interface ConnectionServices extends HandshakeServices {
@@ -20,6 +21,8 @@ export interface ConnectionServices extends HandshakeServices {
   pipelining: PipeliningTroubles
   /** Called with what each completed handshake has shown. */
   noteTls: (tls: ConnectionTls) => void
+  /** Called once for each connection that came as far as TLS, for the reports on TLS. */
+  noteSession: (session: TlsSession) => void
   /** How we log in to the smarthost. */
   loginGate: LoginGate
   /** When what we have in hand may be another node's. */
@@ -30,6 +33,15 @@ interface Opening extends AttemptContext, HandshakeOpening {
   services: ConnectionServices
   /** A socket that is connected already; taken by who uses it. */
   call: Call | null
+  seen: Seen
+}
+
+/** What the last of several tries with a host has seen. */
+interface Seen {
+  /** Null if it did not come that far. */
+  shown: SessionShown | null
+  /** Ours. */
+  sourceAddress: string | null
 }
 
 /** This process may open no more sockets, which says nothing about the host. */
@@ -55,6 +67,24 @@ export async function openConnection(
   policy: TransportPolicy,
   services: ConnectionServices,
   context: AttemptContext & { connected: Call | null },
+): Promise<Opened | OutOfSockets> {
+  const seen: Seen = { shown: null, sourceAddress: null }
+  const opened = await openSomehow(host, policy, services, { ...context, seen })
+  const { shown, sourceAddress } = seen
+  const { reportedFor: destination } = context
+  if (shown && destination !== undefined && !host.smarthost) {
+    const published = noPolicy(destination)
+    const failure = failureOf(shown, policy, published)
+    services.noteSession({ destination, policy: published, mxHost: host.name, address: host.address, sourceAddress, failure })
+  }
+  return opened
+}
+
+async function openSomehow(
+  host: RouteHost,
+  policy: TransportPolicy,
+  services: ConnectionServices,
+  context: AttemptContext & { connected: Call | null; seen: Seen },
 ): Promise<Opened | OutOfSockets> {
   const { sessions, classicalHosts } = services
   const groups = classicalHosts.includes(host, context.at) ? 'classical' : 'all'
@@ -95,7 +125,7 @@ const hasTlsTrouble = (opened: Opened | OutOfSockets): boolean =>
   typeof opened !== 'string' && !(opened instanceof MxConnection) && opened.tlsTrouble !== undefined
 
 async function open(opening: Opening): Promise<Opened | OutOfSockets> {
-  const { host, policy, services, transcript } = opening
+  const { host, policy, services, transcript, seen } = opening
   const refusal = host.smarthost?.login && services.loginGate.refusal
   if (refusal) {
     opening.call?.socket.destroy()
@@ -109,6 +139,7 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
     dialogue.quit()
     return { ...failure(host, 'banner', greeting), tlsTrouble: tls && tlsTroubleIn(greeting) }
   }
+  seen.sourceAddress = dialogue.socket.localAddress ?? null
   if (tls) return inTls(dialogue, opening, await tls)
   const extensions = await hello(dialogue, opening)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
@@ -241,7 +272,9 @@ export function unreachable(host: RouteHost, fault: string, isTimeout: boolean):
  * What the policy has against this host; null if nothing. Other mail waits until that changes; with REQUIRETLS it is returned once no host
  * takes it (RFC 8689 4.2.1), unless the host may say something else at another time.
  */
-function objectionTo({ host, policy }: Opening, shown: Shown, isFinal = shown.is !== 'failed'): HostOutcome | null {
+function objectionTo({ host, policy, seen }: Opening, shown: Shown, isFinal = shown.is !== 'failed'): HostOutcome | null {
+  // What is sent in plain text because TLS has failed before is no further session.
+  if (policy.mode !== 'plain' && shown.is !== 'not passed on') seen.shown = shown
   const objection = tlsObjection(policy, shown)
   if (objection === null) return null
   const reason = where(host, objection)

@@ -1,6 +1,7 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { recipientTlsPolicy, retrySchedule, suppressionPolicy } from '../../senders/account/account-policy.ts'
+import { systemAccountId } from '../../senders/account/system-account.ts'
 import {
   unconnectedAttempt,
   type Attempt,
@@ -176,6 +177,7 @@ export class Dispatch {
       transfer: message.transfer,
       senderTls: envelope.tls,
       recipientTls: tlsPolicyFor(policies.of(recipientTlsPolicy, message.accountId).recipientTls, destination),
+      isOwnMail: message.accountId === systemAccountId,
       at: clock.now(),
       signingKeys: envelope.signingKeys,
       fields: envelope.fields,

@@ -9,6 +9,8 @@ export interface PosterSettings {
   allowPrivateAddresses: AllowedAddresses
   /** Per attempt, from the DNS look-up to the response headers; real time. */
   timeoutMs: number
+  /** True if a server may have any certificate; default: false. */
+  trustsAnyCertificate?: boolean
 }
 
 interface WebhookRequest {
@@ -144,7 +146,7 @@ function sentenceOf(reason: string): string {
 function guardedConnector(
   newConnector: typeof buildConnector,
   resolver: Resolver,
-  { allowPrivateAddresses, timeoutMs }: PosterSettings,
+  { allowPrivateAddresses, timeoutMs, trustsAnyCertificate = false }: PosterSettings,
 ): buildConnector.connector {
   const isAllowed = addressRule(allowPrivateAddresses)
   const refusal = (what: string): Error =>
@@ -164,7 +166,8 @@ function guardedConnector(
     )
   }
   // undici's types omit what it passes to net.connect and tls.connect.
-  const options = { lookup, allowH2: false, timeout: timeoutMs, autoSelectFamily: true } as buildConnector.BuildOptions
+  const ofTls = { allowH2: false, rejectUnauthorized: !trustsAnyCertificate }
+  const options = { lookup, timeout: timeoutMs, autoSelectFamily: true, ...ofTls } as buildConnector.BuildOptions
   const connect = newConnector(options)
   return (target, callback) => {
     // net.connect does not look up literal addresses, so `lookup` never sees them.

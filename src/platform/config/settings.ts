@@ -393,6 +393,24 @@ export const settings = {
       'notices turned on.',
   ),
 
+  'tls_reports.enabled': setting(
+    type.flag,
+    true,
+    'Sends reports on TLS (RFC 8460) to the domains that ask for them: once a day, how many connections to their mail servers were encrypted, ' +
+      'and why others failed. Reports by mail need a domain that signs them: sterna doctor says if there is none.',
+  ),
+  'tls_reports.sender': setting(
+    type.optional(type.emailAddress),
+    null,
+    'The address that reports on TLS come from, at a verified sending domain or at the host name. Default: postmaster@{hostname}.',
+  ),
+  'tls_reports.organization': setting(type.optional(type.text), null, 'How reports on TLS name you; default: {hostname}.'),
+  'tls_reports.contact': setting(
+    type.optional(type.emailAddress),
+    null,
+    'Whom receivers can write to about reports on TLS; default: tls_reports.sender.',
+  ),
+
   'webhooks.allow_private_addresses': setting(
     type.flagOrNetworks,
     false,

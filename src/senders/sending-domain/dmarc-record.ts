@@ -7,8 +7,14 @@ export type DmarcPolicy = (typeof dmarcPolicies)[number]
 /** A DMARC record as it is published. */
 export interface DmarcRecord {
   policy: DmarcPolicy
-  /** True if the policy applies only to part of the mail (pct= of RFC 7489 6.3), or on trial (t= of RFC 9989). */
-  isPartial: boolean
+  /** For the names below its domain that exist (sp=), and for those that do not (np=). */
+  below: { existing: DmarcPolicy; absent: DmarcPolicy }
+  /** True if receivers are asked for the next milder policy, to try this one (t=y). */
+  isOnTrial: boolean
+  /** What pct= says, which counts no more (RFC 9989 A.6); null without it. */
+  pct: string | null
+  /** Whether the domain is a public suffix (psd=). */
+  psd: 'y' | 'n' | 'u'
   text: string
 }
 
@@ -38,10 +44,16 @@ function recordOf(text: string): DmarcRecord | null {
   const policyIn = (name: string) => dmarcPolicies.find((policy) => policy === tags.get(name))
   const isValid = policyIn('p') !== undefined && ['sp', 'np'].every((name) => !tags.has(name) || policyIn(name) !== undefined)
   if (!isValid && !/(?:^|,)[a-z][a-z0-9+.-]*:[^,]/.test(tags.get('rua') ?? '')) return null
-  const policy = isValid ? (policyIn('p') ?? 'none') : 'none'
-  const isPartial = policy !== 'none' && (tags.get('t') === 'y' || Number(tags.get('pct') ?? 100) < 100)
-  return { policy, isPartial, text }
+  const policy = (isValid && policyIn('p')) || 'none'
+  const existing = (isValid && policyIn('sp')) || policy
+  const absent = (isValid && policyIn('np')) || existing
+  const psd = (['y', 'n'] as const).find((word) => word === tags.get('psd')) ?? 'u'
+  const isOnTrial = tags.get('t') === 'y' && [policy, existing, absent].some((each) => each !== 'none')
+  return { policy, below: { existing, absent }, isOnTrial, pct: tags.get('pct') ?? null, psd, text }
 }
+
+/** What receivers do in place of a policy on trial (RFC 9989 A.6). */
+export const milder = (policy: DmarcPolicy): DmarcPolicy => (policy === 'reject' ? 'quarantine' : 'none')
 
 /** The record with another policy, complete; everything else stays. */
 export function withPolicy(text: string, policy: DmarcPolicy): string {

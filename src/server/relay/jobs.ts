@@ -1,5 +1,6 @@
 import { sweepClassicalHosts } from '../../mail-out/queue/classical-host-list.ts'
 import { sweepDomainReports } from '../../mail-back/domain-report/domain-report-store.ts'
+import { sweepReports } from '../../notify/tls-report/tls-report-store.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { Retention } from '../../mail/message/retention.ts'
 import { sweepLimits } from '../../platform/store/counted-uses.ts'
@@ -32,7 +33,7 @@ export async function startJobs(services: Services & ListenerTools, stops: Stop[
 }
 
 function jobsOfOne(services: Services): Job[] {
-  const { clock, db, audit, sendingDomains, rollup, sharedHits } = services
+  const { clock, db, audit, sendingDomains, rollup, sharedHits, tlsReports } = services
   const kept = keptBy(services)
   const retention = new Retention(db, kept)
   const search = searchIndex(services)
@@ -44,6 +45,8 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'analytics, search and retention', cron, run: () => readLog().then(() => retention.sweep(clock.now())) },
     { name: 'hits of all nodes', cron, run: () => sharedHits.sweep(clock.now() - memoryMs) },
     { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
+    { name: 'reports on TLS', cron, run: async () => tlsReports?.run() },
+    { name: 'report on TLS retention', cron, run: () => sweepReports(db, clock.now(), clock.now() - kept.eventMs) },
     { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
     { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
     { name: 'hosts that drop large hellos', cron, run: () => sweepClassicalHosts(db, clock.now()) },

@@ -15,7 +15,11 @@ import { isClockBehind } from '../../mail/event/newest-time.ts'
 import { NoticeRunner } from '../../notify/notice/notice-runner.ts'
 import { LoginChanges } from '../../notify/password-reset/login-changes.ts'
 import { ResetRequests } from '../../notify/password-reset/reset-requests.ts'
+import { SessionCounts } from '../../notify/tls-report/session-counts.ts'
+import { sendsTlsReports, tlsReportSettings } from '../../notify/tls-report/tls-report-settings.ts'
+import { TlsReportRunner } from '../../notify/tls-report/tls-report-runner.ts'
 import { openWebhooks, type Webhooks } from '../../notify/webhook/open-webhooks.ts'
+import { WebhookPoster } from '../../notify/webhook/post-webhook.ts'
 import { webhookFigures } from '../../notify/webhook/webhook-figures.ts'
 import { ClockWatch } from '../../platform/clock-watch.ts'
 import { networkRule } from '../../platform/ip-address.ts'
@@ -53,7 +57,10 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   const time = { reprieve, isClockBehind: await isClockBehind(opened) }
   const webhooks = await startWebhooks({ ...opened, ...time }, stops)
   const certificates = await openCertificates(opened)
-  const queue = await startQueue({ ...opened, ...time, certificates }, stops)
+  const sessionCounts = sendsTlsReports(config) ? new SessionCounts(opened) : null
+  // After the delivery threads have ended.
+  stops.push(() => sessionCounts?.flush())
+  const queue = await startQueue({ ...opened, ...time, certificates, sessionCounts }, stops)
   const sharedHits = new SharedHits(opened)
   const hits = await start(hitRecorder({ ...opened, shared: sharedHits }), stops)
   stops.push(await opened.nodes.duty('opens and clicks', async () => hits.settle()))
@@ -148,6 +155,7 @@ async function startSystemMail(services: Opened & Intake, stops: Stop[]) {
     return () => notices.stop()
   })
   stops.push(endNotices)
+  const tlsReports = tlsReportRunner(own, stops)
   const returnedMail = await openFeedback(own, stops)
   const toUsers = { baseUrl, canMail: mode !== 'sandbox' }
   const resetRequests = new ResetRequests(own, toUsers)
@@ -156,5 +164,16 @@ async function startSystemMail(services: Opened & Intake, stops: Stop[]) {
     () => resetRequests.idle(),
     () => loginChanges.idle(),
   )
-  return { returnedMail, resetRequests, loginChanges }
+  return { returnedMail, resetRequests, loginChanges, tlsReports }
+}
+
+/** Null if no reports on TLS are sent. */
+function tlsReportRunner(services: Opened & { systemMail: SystemMailer }, stops: Stop[]): TlsReportRunner | null {
+  const { config } = services
+  if (!sendsTlsReports(config)) return null
+  const { allowPrivateAddresses, timeout } = config.webhooks
+  // RFC 8460 3 lets a server with a bad certificate have its reports: they may be about just that.
+  const poster = new WebhookPoster(services, { allowPrivateAddresses, timeoutMs: timeout, trustsAnyCertificate: true })
+  stops.push(() => poster.close())
+  return new TlsReportRunner({ ...services, poster, random: Math.random }, tlsReportSettings(config))
 }

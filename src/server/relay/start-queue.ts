@@ -10,6 +10,7 @@ import { followRestored } from '../../mail-out/queue/restored-hold.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { TrackingLinks } from '../../readers/tracking/tracking-links.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
+import type { SessionCounts } from '../../notify/tls-report/session-counts.ts'
 import type { Certificates } from './open-certificates.ts'
 import type { Opened } from './opened.ts'
 import type { Stop } from './stop.ts'
@@ -23,6 +24,8 @@ type QueueServices = Opened & {
   reprieve: Reprieve
   /** True if the clock was set back while the server was off. */
   isClockBehind: boolean
+  /** Null if nobody is told of them. */
+  sessionCounts: SessionCounts | null
 }
 
 /** Starts the delivery threads, and then the queue. */
@@ -41,6 +44,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
     },
     log,
     {
+      tlsSession: (session) => services.sessionCounts?.note(session),
       lookUp: (lookUp) => resolverWatch.note(lookUp),
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
       classicalHost: (host) => {

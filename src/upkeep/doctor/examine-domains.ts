@@ -1,9 +1,9 @@
 import type { Resolver } from '../../platform/resolver.ts'
 import { allowsHost, checkRecords, isSpf, type Finding as RecordFinding } from '../../senders/sending-domain/check-records.ts'
-import type { DmarcFault, DmarcRecord } from '../../senders/sending-domain/dmarc-record.ts'
+import type { DmarcRecord } from '../../senders/sending-domain/dmarc-record.ts'
 import { type Domain, requiredKindsOf } from '../../senders/sending-domain/domain.ts'
-import type { DnsRecord } from '../../senders/sending-domain/domain-records.ts'
-import { findDmarc } from '../../senders/sending-domain/find-dmarc.ts'
+import { returnPathOf, type DnsRecord } from '../../senders/sending-domain/domain-records.ts'
+import { appliedPolicy, findDmarc, findOrganizationalDomain, type FoundDmarc } from '../../senders/sending-domain/find-dmarc.ts'
 import { tagsOf, withoutZoneFileMarks } from '../../senders/sending-domain/record-text.ts'
 import { examineReportAddresses } from './examine-report-addresses.ts'
 import { type Finding, sayOf } from './finding.ts'
@@ -34,9 +34,28 @@ export async function examineDomains(domains: ExaminedDomain[], resolver: Resolv
 }
 
 async function examineDomain({ domain, records }: ExaminedDomain, resolver: Resolver): Promise<Finding[]> {
-  const [found, dmarc] = await Promise.all([checkRecords(records, resolver), findDmarc(domain.name, resolver)])
-  const reportsTo = dmarc && !('fault' in dmarc.reading) ? await examineReportAddresses(dmarc.at, dmarc.reading.text, resolver) : []
-  return [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc?.reading ?? null), ...reportsTo]
+  const { name } = domain
+  const [found, dmarc, own] = await Promise.all([checkRecords(records, resolver), findDmarc(name, resolver), resolver.txt(name)])
+  const ofRecord = [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc, own.status !== 'nxdomain')]
+  if (!dmarc || 'fault' in dmarc.reading) return ofRecord
+  const [aligned, reportsTo] = await Promise.all([
+    examineAlignment(domain, resolver),
+    examineReportAddresses(dmarc.at, dmarc.reading.text, resolver),
+  ])
+  return [...ofRecord, ...judgeObsolete(domain, dmarc.at, dmarc.reading), ...aligned, ...reportsTo]
+}
+
+/** A pct= that receivers ignore may have been meant to hold back a policy. */
+const judgeObsolete = ({ name: domain }: Pick<Domain, 'name'>, at: string, { pct }: DmarcRecord): Finding[] =>
+  pct === null ? [] : [sayOf('domain').warning('dmarc_pct', { domain, at, pct: printed(pct) })]
+
+/** Whether receivers take the return path for a name of the same organization. Reports only that they do not. */
+async function examineAlignment(domain: Domain, resolver: Resolver): Promise<Finding[]> {
+  const returnPath = returnPathOf(domain)
+  if (returnPath === domain.name) return []
+  const [own, ofReturnPath] = await Promise.all([domain.name, returnPath].map((name) => findOrganizationalDomain(name, resolver)))
+  if (!own || !ofReturnPath || own === ofReturnPath) return []
+  return [sayOf('domain').warning('dmarc_not_aligned', { domain: domain.name, return_path: returnPath, own, other: ofReturnPath })]
 }
 
 function judgeRecords(sendingDomain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
@@ -58,13 +77,18 @@ function judgeRecords(sendingDomain: Domain, records: DnsRecord[], found: Record
   return status === 'verified' ? say.ok('domain_fine', { domain }) : say.warning('domain_not_verified', { domain })
 }
 
-/** @param reading what receivers find; null if the DNS gave no answer */
+/**
+ * @param found what receivers find; null if the DNS gave no answer
+ * @param exists whether the DNS has the domain's name
+ */
 export function judgeDmarc(
   { name: domain, subdomains }: Pick<Domain, 'name' | 'subdomains'>,
-  reading: DmarcRecord | DmarcFault | null,
+  found: FoundDmarc | null,
+  exists = true,
 ): Finding {
   const say = sayOf('domain')
-  if (reading === null) return say.skipped('dmarc_unknown', { domain })
+  if (found === null) return say.skipped('dmarc_unknown', { domain })
+  const { at, reading } = found
   if ('fault' in reading) {
     if (!('text' in reading)) return say.warning(reading.fault === 'missing' ? 'dmarc_none' : 'dmarc_several', { domain })
     return say.warning(`dmarc_${reading.fault}`, { domain, value: printed(reading.text) })
@@ -72,7 +96,8 @@ export function judgeDmarc(
   const tags = tagsOf(reading.text)
   if (tags.get('aspf')?.toLowerCase() === 's') return say.warning('dmarc_strict_spf', { domain })
   if (tags.get('adkim')?.toLowerCase() === 's' && subdomains) return say.warning('dmarc_strict_dkim', { domain })
-  return say.ok('dmarc_fine', { domain, policy: reading.policy })
+  const policy = appliedPolicy(domain, at, reading, exists)
+  return reading.isOnTrial ? say.ok('dmarc_trial', { domain, at, policy }) : say.ok('dmarc_fine', { domain, policy })
 }
 
 /** A text from the DNS, for terminals. */

@@ -247,9 +247,25 @@ export const findingWordings = {
     advice: 'Remove adkim=s from the DMARC record, or add each of these names as a domain.',
   },
   dmarc_fine: { what: '{domain}: DMARC policy {policy}; DKIM and SPF are aligned with it.' },
+  dmarc_trial: {
+    what: '{domain}: the DMARC policy at _dmarc.{at} is on trial (t=y), so receivers apply the next milder one: {policy}; DKIM and SPF are aligned with it.',
+  },
+  dmarc_pct: {
+    what: '{domain}: its DMARC record has pct={pct}, which counts no more (RFC 9989): newer receivers apply the policy to all mail.',
+    advice: 'Remove pct from TXT _dmarc.{at}. To try a policy, add t=y instead: receivers then apply the next milder one.',
+  },
+  dmarc_not_aligned: {
+    what: '{domain}: for DMARC, the return path {return_path} belongs to {other}, not to {own}, so SPF is not aligned, and only DKIM can pass.',
+    advice: 'Remove psd=y and psd=n from the DMARC records of {domain}, {return_path} and the names between and above them that are yours.',
+  },
   dmarc_reports_refused: {
     what: '{domain}: its DMARC reports go to {receiver}, which does not consent to them, so receivers send none.',
     advice: `Publish TXT {consent} (or *._report._dmarc.{receiver}) with "v=DMARC1", or send the reports to an address under {own_domain}, such as the domain's return path.`,
+  },
+  tls_reports_unsigned: {
+    what: 'No domain signs mail from {sender}, so reports on TLS are sent only to the domains that take them over HTTPS.',
+    advice:
+      'Publish the DKIM record of this server, set tls_reports.sender to an address at a verified domain, or turn tls_reports.enabled off.',
   },
 
   certificate_none: { what: 'There is no certificate yet.', advice: 'Start the server once; it creates one.' },

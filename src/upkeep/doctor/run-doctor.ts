@@ -24,6 +24,7 @@ import { judgeNodes } from './examine-nodes.ts'
 import { examineKeyFile } from './examine-key-file.ts'
 import { examinePort25 } from './examine-port-25.ts'
 import { examineEachServer, examineResolver } from './examine-resolver.ts'
+import { judgeTlsReports } from './examine-tls-reports.ts'
 import { examineWayBack } from './examine-way-back.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
@@ -46,7 +47,10 @@ export async function examination(
   const { sendingDomains, db, clock, files } = services
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
   const [newest, nodes] = await Promise.all([newestTime(db), listNodes({ db, clock })])
-  const findings = await runDoctor({ ...services, domains, newestTime: newest, nodes, host: realHost })
+  const findings = [
+    ...(await runDoctor({ ...services, domains, newestTime: newest, nodes, host: realHost })),
+    ...judgeTlsReports(services.config, sendingDomains),
+  ]
   return files === null ? findings : [...findings, judgeDatabase(await files.upkeep.needsRewriting())]
 }
 

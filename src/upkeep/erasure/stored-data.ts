@@ -135,6 +135,16 @@ export const storedTables: Record<string, StoredTable> = {
   acme: { about: 'accounts at certificate authorities, sealed', kept: 'for ever', none: 'authority account attempts' },
   acme_answer: { about: 'proofs for certificate authorities', kept: 'an hour', none: 'token type name key_authorization expires_at' },
   classical_host: { about: 'mail hosts that drop large TLS hellos', kept: 'a week', none: 'id found_at' },
+  tls_session: {
+    about: 'connections to mail hosts, counted by domain for reports on TLS',
+    kept: 'until the report is made, for 3 days at most',
+    none: 'id day domain policy failure mx_host address source_address reason sessions',
+  },
+  tls_report: {
+    about: 'reports on TLS, sent to the domains that ask for them',
+    kept: '`event_retention`',
+    none: 'id day domain state due_at first_at tries report destinations sessions failures',
+  },
   duty: { about: 'which process does what only one may do', kept: 'always', none: 'name holder' },
   node: {
     about: 'processes that deliver mail and post to webhooks',

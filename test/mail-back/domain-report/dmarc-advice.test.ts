@@ -12,8 +12,8 @@ const source = (origin: SourceOrigin, messages: number, failed: number, sourceIp
   messages,
   failed,
 })
-const none = { policy: 'none', isPartial: false } as const
-const quarantine = { policy: 'quarantine', isPartial: false } as const
+const none = { policy: 'none', isOnTrial: false } as const
+const quarantine = { policy: 'quarantine', isOnTrial: false } as const
 
 test.each<[string, DmarcObservation, { step: string; policy?: string | null; reason: RegExp }]>([
   [
@@ -74,7 +74,7 @@ test.each<[string, DmarcObservation, { step: string; policy?: string | null; rea
   ],
   [
     'our own mail fails under reject',
-    { published: { policy: 'reject', isPartial: false }, days: 7, sources: [source('ours', 10, 10)] },
+    { published: { policy: 'reject', isOnTrial: false }, days: 7, sources: [source('ours', 10, 10)] },
     { step: 'fix', reason: /from this server/ },
   ],
   [
@@ -89,12 +89,12 @@ test.each<[string, DmarcObservation, { step: string; policy?: string | null; rea
   ],
   [
     'quarantine for a tenth',
-    { published: { policy: 'quarantine', isPartial: true }, days: 7, sources: [source('ours', 500, 0)] },
+    { published: { policy: 'quarantine', isOnTrial: true }, days: 7, sources: [source('ours', 500, 0)] },
     { step: 'tighten', policy: 'quarantine', reason: /quarantine/ },
   ],
   [
     'reject',
-    { published: { policy: 'reject', isPartial: false }, days: 7, sources: [source('ours', 500, 0), source('other', 500, 500)] },
+    { published: { policy: 'reject', isOnTrial: false }, days: 7, sources: [source('ours', 500, 0), source('other', 500, 500)] },
     { step: 'keep', reason: /strictest/ },
   ],
 ])('%s', (_, observation, { step, policy = null, reason }) => {

@@ -94,13 +94,16 @@ test.each([
   ).toBe(status)
 })
 
-const policy = (text: string, subdomains = true) => judgeDmarc({ name: 'shop.test', subdomains }, readDmarc([text]))
-const codeOf = (texts: string[] | null) => judgeDmarc({ name: 'shop.test', subdomains: true }, texts && readDmarc(texts)).code
+const policy = (text: string, subdomains = true) =>
+  judgeDmarc({ name: 'shop.test', subdomains }, { at: 'shop.test', reading: readDmarc([text]) })
+const codeOf = (texts: string[] | null) =>
+  judgeDmarc({ name: 'shop.test', subdomains: true }, texts && { at: 'shop.test', reading: readDmarc(texts) }).code
 test.each([
   [policy('v=DMARC1; p=reject'), 'ok'],
   [policy('v=DMARC1; p=none; aspf=s'), 'warning'],
   [policy('v=DMARC1; p=none; adkim=S'), 'warning'],
   [policy('v=DMARC1; p=none; adkim=s', false), 'ok'],
+  [policy('v=DMARC1; p=reject; t=y'), 'ok'],
 ])('%j', (finding, status) => expect(finding.status).toBe(status))
 
 test.each([

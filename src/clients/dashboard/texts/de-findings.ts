@@ -253,10 +253,28 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
     advice: 'Entfernen Sie adkim=s aus dem DMARC-Eintrag, oder fügen Sie jeden dieser Namen als Domain hinzu.',
   },
   dmarc_fine: { what: '{domain}: DMARC-Richtlinie {policy}; DKIM und SPF passen dazu.' },
+  dmarc_trial: {
+    what: '{domain}: Die DMARC-Richtlinie bei _dmarc.{at} gilt auf Probe (t=y), also wenden Empfänger die nächstmildere an: {policy}; DKIM und SPF passen dazu.',
+  },
+  dmarc_pct: {
+    what: '{domain}: Im DMARC-Eintrag steht pct={pct}. Das zählt nicht mehr (RFC 9989): Neuere Empfänger wenden die Richtlinie auf alle E-Mails an.',
+    advice:
+      'Entfernen Sie pct aus TXT _dmarc.{at}. Um eine Richtlinie zu erproben, setzen Sie stattdessen t=y: Empfänger wenden dann die nächstmildere an.',
+  },
+  dmarc_not_aligned: {
+    what: '{domain}: Für DMARC gehört der Rückweg {return_path} zu {other}, nicht zu {own}; also passt SPF nicht dazu, und nur DKIM kann bestehen.',
+    advice:
+      'Entfernen Sie psd=y und psd=n aus den DMARC-Einträgen von {domain}, von {return_path} und von den Namen dazwischen und darüber, die Ihnen gehören.',
+  },
   dmarc_reports_refused: {
     what: '{domain}: Die DMARC-Berichte gehen an {receiver}; dort fehlt die Zustimmung, also schicken Empfänger keine.',
     advice:
       'Veröffentlichen Sie TXT {consent} (oder *._report._dmarc.{receiver}) mit „v=DMARC1“, oder lassen Sie die Berichte an eine Adresse unter {own_domain} gehen, etwa an den Rückweg der Domain.',
+  },
+  tls_reports_unsigned: {
+    what: 'Keine Domain signiert E-Mails von {sender}, also gehen TLS-Berichte nur an die Domains, die sie über HTTPS annehmen.',
+    advice:
+      'Veröffentlichen Sie den DKIM-Eintrag dieses Servers, setzen Sie tls_reports.sender auf eine Adresse bei einer bestätigten Domain, oder schalten Sie tls_reports.enabled aus.',
   },
 
   certificate_none: { what: 'Es gibt noch kein Zertifikat.', advice: 'Starten Sie den Server einmal; er erstellt eines.' },

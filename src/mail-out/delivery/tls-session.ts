@@ -1,0 +1,81 @@
+import type { Shown, TransportPolicy } from './transport-policy.ts'
+
+/** How a session failed (RFC 8460 4.3), as far as an attempt can tell. */
+export const tlsResultTypes = [
+  'starttls-not-supported',
+  'certificate-host-mismatch',
+  'certificate-expired',
+  'certificate-not-trusted',
+  'validation-failure',
+  'tlsa-invalid',
+  'dnssec-invalid',
+  'dane-required',
+  'sts-policy-fetch-error',
+  'sts-policy-invalid',
+  'sts-webpki-invalid',
+] as const
+export type TlsResultType = (typeof tlsResultTypes)[number]
+
+/** What the receiver has published on TLS (RFC 8460 4.2), by which a session is judged. */
+export interface PublishedPolicy {
+  type: 'sts' | 'tlsa' | 'no-policy-found'
+  /** Its lines, or its TLSA records. */
+  strings: readonly string[]
+  /** The recipient's domain; for TLSA records, the name that they belong to. */
+  domain: string
+  /** The patterns of an MTA-STS policy. */
+  mxHosts: readonly string[]
+}
+
+export const noPolicy = (domain: string): PublishedPolicy => ({ type: 'no-policy-found', strings: [], domain, mxHosts: [] })
+
+/** One session with a host, as a report on TLS counts it: a new connection, however many messages it carries. */
+export interface TlsSession {
+  /** Of the mail that it was opened for. */
+  destination: string
+  policy: PublishedPolicy
+  mxHost: string
+  address: string
+  /** Ours; null if it is not known. */
+  sourceAddress: string | null
+  failure: SessionFailure | null
+}
+
+export interface SessionFailure {
+  type: TlsResultType
+  /** In the words of the host or of OpenSSL. */
+  reason: string
+}
+
+/** What came of TLS, whatever else is asked of the host. */
+export type SessionShown = Exclude<Shown, { is: 'not passed on' }>
+
+/**
+ * What the receiver should hear of a session. A certificate that is not valid is a failure only where the receiver's policy or ours asks for
+ * a valid one. @returns null for a success
+ */
+export function failureOf(
+  shown: SessionShown,
+  { mode }: Pick<TransportPolicy, 'mode'>,
+  { type }: Pick<PublishedPolicy, 'type'>,
+): SessionFailure | null {
+  switch (shown.is) {
+    case 'not offered':
+      return { type: 'starttls-not-supported', reason: 'EHLO does not offer STARTTLS' }
+    case 'refused':
+      return { type: 'starttls-not-supported', reason: shown.fault }
+    case 'failed':
+      return { type: 'validation-failure', reason: shown.fault }
+    case 'encrypted': {
+      const isJudged = mode === 'verify' || type !== 'no-policy-found'
+      return isJudged && shown.problem !== '' ? { type: certificateFault(shown.problem), reason: shown.problem } : null
+    }
+  }
+}
+
+/** @param problem the code of OpenSSL or Node */
+function certificateFault(problem: string): TlsResultType {
+  if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'certificate-host-mismatch'
+  if (problem === 'CERT_HAS_EXPIRED') return 'certificate-expired'
+  return /SELF_SIGNED|ISSUER|UNTRUSTED|VERIFY_LEAF|SIGNATURE/.test(problem) ? 'certificate-not-trusted' : 'validation-failure'
+}

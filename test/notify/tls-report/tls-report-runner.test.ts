@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import { noPolicy } from '../../../src/mail-out/delivery/tls-session.ts'
+import { SessionCounts } from '../../../src/notify/tls-report/session-counts.ts'
+import { TlsReportRunner } from '../../../src/notify/tls-report/tls-report-runner.ts'
+import { sweepReports } from '../../../src/notify/tls-report/tls-report-store.ts'
+import { silentLog } from '../../../src/platform/log.ts'
+import { StorageFullError, type Statement } from '../../../src/platform/store/database.ts'
+import { settableClock } from '../../support/settable-clock.ts'
+import { testDatabase } from '../../support/test-database.ts'
+
+const [minute, hour] = [60_000, 3_600_000]
+const midnight = Date.UTC(2026, 10, 22)
+
+/** A day with one session, and its report, due at 00:10. */
+async function startDay() {
+  const db = await testDatabase()
+  const clock = settableClock(midnight - hour)
+  const given = { record: 'v=TLSRPTv1; rua=mailto:tls@rcpt.example' as string | null, isSigning: true, isFull: false }
+  const mails: { to: string; batch: Statement[] }[] = []
+  const domain = { id: 'dom_1', status: 'verified' }
+  const services = {
+    db,
+    clock,
+    log: silentLog,
+    resolver: {
+      txt: async () => ({
+        status: given.record === null ? ('servfail' as const) : ('ok' as const),
+        records: [given.record ?? ''],
+        ttl: 0,
+        secure: false,
+      }),
+    },
+    sendingDomains: {
+      find: () => [domain as never],
+      senderDomain: () => ({ ...domain, name: 'sender.example', signingKeys: given.isSigning ? [{}] : [] }) as never,
+    },
+    systemMail: {
+      newMessageId: () => 'em_1',
+      async send({ to }: { to: string }, batch: Statement[] = []) {
+        if (given.isFull) throw new StorageFullError('no space')
+        await db.write(batch)
+        mails.push({ to, batch })
+        return {} as never
+      },
+    },
+    poster: { post: async () => ({ statusCode: 200, response: '', error: null, durationMs: 1 }) },
+    random: () => 0,
+  }
+  const counts = new SessionCounts(services)
+  const [mxHost, address] = ['mx.rcpt.example', '192.0.2.1']
+  const note = (): void =>
+    counts.note({ destination: 'rcpt.example', policy: noPolicy('rcpt.example'), mxHost, address, sourceAddress: null, failure: null })
+  note()
+  note()
+  await counts.flush()
+  clock.set(midnight + 10 * minute)
+  const runner = new TlsReportRunner(services, { organization: 'Shop', contact: 'tls@sender.example', sender: 'tls@sender.example' })
+  const reports = () => db.read('select state, tries, due_at, sessions from tls_report')
+  return { db, clock, given, mails, runner, reports, counts, note }
+}
+
+test('without an answer from the DNS a report waits, longer each time, and the day is kept', async () => {
+  const { clock, given, mails, runner, reports } = await startDay()
+  given.record = null
+  await runner.run()
+  expect(await reports()).toMatchObject([{ state: 'due', tries: 1, due_at: clock.now() + 5 * minute }])
+  clock.advance(5 * minute)
+  await runner.run()
+  expect(await reports()).toMatchObject([{ state: 'due', tries: 2, due_at: clock.now() + 10 * minute }])
+  given.record = 'v=TLSRPTv1; rua=mailto:tls@rcpt.example'
+  clock.advance(10 * minute)
+  await runner.run()
+  expect(mails.map(({ to }) => to)).toEqual(['tls@rcpt.example'])
+  expect(await reports()).toMatchObject([{ state: 'sent', due_at: null, sessions: 2 }])
+})
+
+test('nobody gets an unsigned report by mail', async () => {
+  const { clock, given, mails, runner, reports, db } = await startDay()
+  given.isSigning = false
+  await runner.run()
+  const [row] = await db.read<{ destinations: string }>('select destinations from tls_report')
+  expect(JSON.parse(row?.destinations ?? '')).toMatchObject([
+    { state: 'due', reason: 'No domain of this server signs mail from tls@sender.example.' },
+  ])
+  given.isSigning = true
+  clock.advance(5 * minute)
+  await runner.run()
+  expect([mails.length, await reports()]).toMatchObject([1, [{ state: 'sent' }]])
+})
+
+test('two that send the same report at the same time send one', async () => {
+  const { mails, runner, reports } = await startDay()
+  await Promise.all([runner.run(), runner.run()])
+  await runner.run()
+  expect([mails.length, await reports()]).toMatchObject([1, [{ state: 'sent' }]])
+})
+
+test('a full disk changes nothing: the report is as due as before', async () => {
+  const { given, mails, runner, reports } = await startDay()
+  given.isFull = true
+  await expect(runner.run()).rejects.toThrow(StorageFullError)
+  expect(await reports()).toMatchObject([{ state: 'due', tries: 0 }])
+  given.isFull = false
+  await runner.run()
+  expect([mails.length, await reports()]).toMatchObject([1, [{ state: 'sent' }]])
+})
+
+test('what comes too late for its report, and reports past their age, are removed', async () => {
+  const { db, clock, runner, counts, note, reports } = await startDay()
+  await runner.run()
+  note()
+  await counts.flush()
+  const sessions = () => db.read('select domain from tls_session')
+  await sweepReports(db, clock.now(), clock.now() - 24 * hour)
+  expect([(await sessions()).length, (await reports()).length]).toEqual([1, 1])
+  clock.advance(4 * 24 * hour)
+  await sweepReports(db, clock.now(), clock.now() - 24 * hour)
+  expect([await sessions(), await reports()]).toEqual([[], []])
+})
+
+test('sessions that cannot be written are counted with the next', async () => {
+  const { db, counts, note } = await startDay()
+  await db.write([{ sql: 'delete from tls_session' }])
+  const write = db.write.bind(db)
+  db.write = async () => {
+    throw new StorageFullError('no space')
+  }
+  note()
+  await expect(counts.flush()).rejects.toThrow(StorageFullError)
+  db.write = write
+  note()
+  await counts.flush()
+  expect(await db.read('select sessions from tls_session')).toEqual([{ sessions: 2 }])
+})

@@ -32,6 +32,8 @@ type Taken = NonNullable<ReturnType<ReplyReader['take']>>
 
 /** characters */
 const maxQuoteLength = 200
+/** What may come instead of one reply, in pieces: a host may write as fast as it can. */
+const maxInstead = 1_000
 
 /**
  * Commands and replies over one socket. Replies reach their waiters in order, each within its time. A reply that nobody waits for breaks
@@ -56,6 +58,7 @@ export class SmtpDialogue {
   #isContentWritten = false
   /** The first that came instead of the awaited reply. */
   #instead: string | null = null
+  #insteadCount = 0
   readonly #afterthoughtMs: number
 
   constructor(socket: Socket, transcript: Transcript, afterthoughtMs = standardTimeouts.afterthought) {
@@ -197,6 +200,7 @@ export class SmtpDialogue {
     this.transcript.server(reply, next?.what === 'EHLO')
     if (!next) return false
     this.#instead = null
+    this.#insteadCount = 0
     const following = this.#waiting[0]
     if (following) this.allow(following.timeoutMs, following.what)
     else this.#deadline = Infinity
@@ -206,6 +210,7 @@ export class SmtpDialogue {
 
   /** What came answers nothing; the answer may still come. */
   #onNoAnswer(taken: Taken): void {
+    if (++this.#insteadCount > maxInstead) return this.break(notUnderstood(quoted(taken)))
     this.transcript.note(quoted(taken))
     const isEarly = this.#waiting[0]?.isDot === true && !this.#isContentWritten
     if (isEarly || this.#instead !== null) return

@@ -31,6 +31,8 @@ const keptLines = 500
 const keptOfReply = 16 * 1024
 /** bytes of one reply, kept or not */
 const maxReplyLength = 4 * 1024 * 1024
+/** Lines of one reply, kept or not: short ones take long to read. */
+const maxReplyLines = 10_000
 
 const nothing = Buffer.alloc(0)
 const lineFeed = 10
@@ -100,6 +102,8 @@ export class ReplyReader {
   #kept = 0
   /** Of the reply so far, bytes. */
   #size = 0
+  /** Of the reply so far, lines. */
+  #count = 0
 
   /** @param chunk may be written over once `take` has returned null */
   push(chunk: Buffer): void {
@@ -127,7 +131,7 @@ export class ReplyReader {
     for (;;) {
       const start = this.#parsed
       const end = this.#bytes.indexOf(lineFeed, start)
-      if (this.#size + (end === -1 ? this.#pending : end - start) > maxReplyLength)
+      if (this.#size + (end === -1 ? this.#pending : end - start) > maxReplyLength || this.#count > maxReplyLines)
         return { fault: 'the reply does not end', isEndless: true }
       if (end === -1) {
         this.#keepPending()
@@ -137,6 +141,7 @@ export class ReplyReader {
       const text = this.#bytes.toString('utf8', start, Math.min(start + keptOfLine, textEnd))
       this.#parsed = end + 1
       this.#size += end + 1 - start
+      this.#count++
       const taken = this.#takeLine(text)
       if (taken) return taken
     }
@@ -167,6 +172,7 @@ export class ReplyReader {
     this.#lines = []
     this.#kept = 0
     this.#size = 0
+    this.#count = 0
     this.#isAfterText = false
     return { code, enhancedStatus, text }
   }

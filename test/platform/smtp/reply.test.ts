@@ -86,15 +86,33 @@ describe('bytes that are not a reply', () => {
     expect(read(bytes).at(-1)).toHaveProperty('fault'),
   )
 
+  const endless = { fault: 'the reply does not end', isEndless: true }
+
   it('have a limit', () => {
     const reader = new ReplyReader()
     for (let i = 0; i < 4; i++) {
       expect(reader.take()).toBeNull()
-      reader.push(Buffer.alloc(1 << 20, '250-xy\r\n'))
+      reader.push(Buffer.alloc(1 << 20, `250-${'x'.repeat(1018)}\r\n`))
     }
     expect(reader.take()).toBeNull()
     reader.push(Buffer.from('250-one more\r\n'))
-    expect(reader.take()).toEqual({ fault: 'the reply does not end', isEndless: true })
+    expect(reader.take()).toEqual(endless)
+  })
+
+  it.each(['250-x\r\n', '\r\n'])('have a limit of lines, because short ones cost the most: %j', (line) => {
+    const reader = new ReplyReader()
+    reader.push(Buffer.from(line.repeat(10_000)))
+    expect(reader.take()).toBeNull()
+    reader.push(Buffer.from(line.repeat(10_000)))
+    expect(reader.take()).toEqual(endless)
+  })
+
+  it('count anew after each reply', () => {
+    const reader = new ReplyReader()
+    for (let i = 0; i < 3; i++) {
+      reader.push(Buffer.from(`${'250-x\r\n'.repeat(6_000)}250 end\r\n`))
+      expect(reader.take()).toMatchObject({ code: 250 })
+    }
   })
 
   it('leave what follows them to be read', () => {

@@ -43,6 +43,9 @@ export interface Secured {
   tls: Promise<ConnectionTls>
 }
 
+/** Of one connection: below TLS 1.3 a host may ask for another, which costs CPU each time. */
+const maxHandshakes = 4
+
 /** Begins a handshake. */
 export function secure(opening: HandshakeOpening, over: Socket): Secured {
   const { host, policy, services, offered, groups } = opening
@@ -54,8 +57,11 @@ export function secure(opening: HandshakeOpening, over: Socket): Secured {
   const session = offered && { session: offered.session }
   const socket = connectTls({ ...handshakeOptions(host.name, services.secureContextFor(groups)), ...session, socket: over })
   const { promise: tls, resolve } = Promise.withResolvers<ConnectionTls>()
+  let handshakes = 0
   // At once: with TLS from the first byte, the host's sessions may come in the same packet as its banner.
-  socket.once('secureConnect', () => {
+  socket.on('secureConnect', () => {
+    if (++handshakes > maxHandshakes) socket.destroy(new Error('the host asked for one TLS handshake after the other'))
+    if (handshake.isDone) return
     handshake.isDone = true
     const judged = services.sessions.judge(socket, host, { policy, offered, groups })
     opening.isResuming = judged.isResumed

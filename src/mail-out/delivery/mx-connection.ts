@@ -163,9 +163,10 @@ export class MxConnection {
     return this.#isMidTransaction ? [{ phase: 'rset', command: 'RSET', timeoutMs: command }, ...steps] : steps
   }
 
-  /** Zero if there is none. */
+  /** Zero if there is none, or one that is no number (RFC 1870 4). */
   get #sizeLimit(): number {
-    return Number(this.#extensions.get('SIZE') ?? 0)
+    const told = this.#extensions.get('SIZE') ?? ''
+    return /^\d+$/.test(told) ? Number(told) : 0
   }
 
   /** Not above the limit if only the estimate is. */

@@ -12,12 +12,12 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createTransport } from 'nodemailer'
 import { freePort } from '../bench/free-port.ts'
 import { startFakeDns, type FakeEntry } from '../test/support/fake-dns.ts'
 import { rowsIn } from './campaign/database-rows.ts'
+import { emailTo, faultsOf, HealthyMail, missing, quantile, type HealthyFigures } from './campaign/healthy-mail.ts'
 import { startHostileSink, type HostileSink, type SilentAt } from '../test/support/hostile-sink.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
@@ -30,12 +30,8 @@ const { values } = parseArgs({
   },
 })
 const [seconds, backlog] = [Number(values.seconds), Number(values.backlog)]
-/** What fresh and scheduled mail may take, ms. */
-const bound = { fresh: 1_000, scheduled: 2_000 }
 /** Connections that a refusing host may see in the time of a run: those that show that it refuses, and its probes. */
 const maxAttempts = 100
-/** How long what has not arrived is waited for after a run, ms. */
-const patienceMs = 15_000
 const large = 20_000_000
 const phases: SilentAt[] = ['banner', 'ehlo', 'mail', 'rcpt', 'data', 'dot']
 
@@ -58,16 +54,9 @@ function answerFor(name: string): FakeEntry | undefined {
   return { mx: [[10, name]], a: [address], ttl: 600 }
 }
 
-/** Mail to healthy destinations: when it should have arrived at the earliest, and when it did; Date.now(), by its number. */
-const awaited = new Map<number, { kind: 'fresh' | 'scheduled'; from: number; at: number }>()
-const arrived = (head: string): void => {
-  const mail = awaited.get(Number(/^Subject: n(\d+)$/m.exec(head)?.[1] ?? -1))
-  if (mail) mail.at = Math.min(mail.at, Date.now())
-}
-
 const dns = await startFakeDns({}, answerFor)
 const sinks = {
-  healthy: await startHostileSink('127.0.4.20', port, { silentAt: 'never' }, arrived),
+  healthy: await startHostileSink('127.0.4.20', port, { silentAt: 'never' }, (head) => healthy.arrived(head)),
   slow: await startHostileSink('127.0.4.21', port, { silentAt: 'never', bytesPerSecond: 125_000 }),
   refuses: await startHostileSink('127.0.4.22', port, { silentAt: 'never', resets: true }),
 }
@@ -81,23 +70,13 @@ const settings = { STERNA_DELIVERY_RETRY_SCHEDULE: '1m' }
 const first = await ServerUnderTest.prepare(prepared, dns.server, port, settings)
 
 let server = first
-let nextNumber = 0
+const healthy = new HealthyMail((email) => post('/api/emails', email))
 
 async function post(path: string, body: unknown): Promise<void> {
   const headers = { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' }
   const response = await fetch(`http://127.0.0.1:${server.httpPort}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   const text = await response.text()
   if (response.status !== 200) throw new Error(`refused: ${response.status} ${text}`)
-}
-
-const emailTo = (to: string, subject = 'One of many') => ({ from: 'app@sender.example', to, subject, text: 'Hello' })
-
-async function sendHealthy(kind: 'fresh' | 'scheduled', delayMs = 0): Promise<void> {
-  const number = nextNumber++
-  const from = Date.now() + delayMs
-  awaited.set(number, { kind, from, at: Infinity })
-  const email = emailTo(`u${number}@healthy${number % 10}.example`, `n${number}`)
-  await post('/api/emails', kind === 'fresh' ? email : { ...email, scheduled_at: new Date(from).toISOString() })
 }
 
 async function sendMany(addresses: string[]): Promise<void> {
@@ -148,7 +127,6 @@ const attacks: Attack[] = [
 
 const faults: string[] = []
 const shown = (ms: number): string => (ms === Infinity ? '-' : ms.toFixed(0))
-const quantile = (sorted: number[], q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Infinity
 
 async function run({ name, begin }: Attack): Promise<void> {
   const place = join(directory, name.replaceAll(/\W+/g, '-'))
@@ -156,42 +134,15 @@ async function run({ name, begin }: Attack): Promise<void> {
   server = await first.on(place)
   await server.start()
   // Its destinations are known and its code is warm.
-  for (let i = 0; i < 100; i++) await sendHealthy('fresh')
-  const quiet = await press(Math.min(seconds, 3))
+  for (let i = 0; i < 100; i++) await healthy.send('fresh')
+  const quiet = await healthy.press(Math.min(seconds, 3))
   for (const sink of all) sink.connections = 0
   await begin()
-  const figures = await press(seconds)
+  const figures = await healthy.press(seconds)
   tell(name, figures, { connections: sinks.refuses.connections, rows: countAttempts(place), memory: server.memory() })
-  judge(name, figures, quiet)
+  faults.push(...faultsOf(figures, quiet).map((fault) => `${name}: ${fault}`))
   await server.end('SIGKILL')
   rmSync(place, { recursive: true, force: true })
-}
-
-interface Figures {
-  /** What each message took, ms, sorted; infinite where it did not arrive. */
-  fresh: number[]
-  scheduled: number[]
-}
-
-/** Sends mail to healthy destinations at an even pace. */
-async function press(forSeconds: number): Promise<Figures> {
-  awaited.clear()
-  const startedAt = performance.now()
-  const sending: Promise<void>[] = []
-  for (let tick = 0; performance.now() < startedAt + forSeconds * 1000; tick++) {
-    sending.push(sendHealthy('fresh'))
-    if (tick % 2 === 0) sending.push(sendHealthy('scheduled', 1_500))
-    await pause(50)
-  }
-  await Promise.all(sending)
-  const end = performance.now() + patienceMs
-  while (performance.now() < end && [...awaited.values()].some(({ at }) => at === Infinity)) await pause(50)
-  const took = (kind: string): number[] =>
-    [...awaited.values()]
-      .filter((mail) => mail.kind === kind)
-      .map(({ at, from }) => at - from)
-      .toSorted((a, b) => a - b)
-  return { fresh: took('fresh'), scheduled: took('scheduled') }
 }
 
 const countAttempts = (place: string): number =>
@@ -202,24 +153,16 @@ const countAttempts = (place: string): number =>
 const line = (name: string, columns: (string | number)[]): string =>
   `${name.padEnd(34)}${columns.map((each) => String(each).padStart(12)).join('')}`
 
-const missing = ({ fresh, scheduled }: Figures): number => [...fresh, ...scheduled].filter((ms) => ms === Infinity).length
-
-function tell(name: string, figures: Figures, { connections, rows, memory }: { connections: number; rows: number; memory: number }): void {
+function tell(
+  name: string,
+  figures: HealthyFigures,
+  { connections, rows, memory }: { connections: number; rows: number; memory: number },
+): void {
   const { fresh, scheduled } = figures
   const times = [quantile(fresh, 0.5), quantile(fresh, 0.99), quantile(scheduled, 0.5), quantile(scheduled, 1)]
   console.log(line(name, [...times.map(shown), missing(figures), connections, rows, memory]))
   if (connections <= maxAttempts && rows <= maxAttempts) return
   faults.push(`${name}: ${connections} connections and ${rows} attempts at a host that refuses`)
-}
-
-/** What a busy machine takes when all is quiet is not to be blamed on the hosts. */
-function judge(name: string, figures: Figures, quiet: Figures): void {
-  if (missing(figures) > 0) faults.push(`${name}: ${missing(figures)} healthy messages did not arrive`)
-  const [p99, latest] = [quantile(figures.fresh, 0.99), quantile(figures.scheduled, 1)]
-  const [quietP99, quietLatest] = [quantile(quiet.fresh, 0.99), quantile(quiet.scheduled, 1)]
-  if (p99 > bound.fresh + quietP99) faults.push(`${name}: fresh mail took ${p99} ms (p99), ${quietP99} when all was quiet`)
-  if (latest > bound.scheduled + quietLatest)
-    faults.push(`${name}: scheduled mail was ${latest} ms late, ${quietLatest} when all was quiet`)
 }
 
 console.log(

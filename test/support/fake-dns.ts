@@ -19,8 +19,18 @@ export interface FakeRecords {
   secure?: boolean
 }
 
+/** What a server sends that keeps to nothing: whole messages, or what is none. */
+export type FakeAnswering = (query: Asked) => Buffer[] | Promise<Buffer[]>
+
+/** A query, and the message that answers it with these records. */
+export interface Asked {
+  query: DecodedPacket
+  over: 'udp' | 'tcp'
+  answer(entry: FakeEntry): Buffer
+}
+
 /** A name's records, or how the server fails for it: `timeout` says nothing at all. */
-export type FakeEntry = FakeRecords | 'servfail' | 'nxdomain' | 'timeout'
+export type FakeEntry = FakeRecords | 'servfail' | 'nxdomain' | 'timeout' | FakeAnswering
 /** By name: lower case, without the final dot. */
 export type FakeZone = Record<string, FakeEntry>
 
@@ -46,18 +56,32 @@ export async function startFakeDns(
   const queries: FakeDns['queries'] = []
   const connections = new Set<Socket>()
 
-  const answer = (message: Buffer, over: 'udp' | 'tcp'): Buffer | null => {
+  const answer = (message: Buffer, over: 'udp' | 'tcp'): Buffer[] | Promise<Buffer[]> => {
     const query = decode(message)
     const [question] = query.questions ?? []
-    if (!question) return null
+    if (!question) return []
     const name = question.name.toLowerCase()
     queries.push({ name, type: question.type, over })
-    const reply = replyTo(query, name, (at) => zone[at] ?? otherwise(at, question.type), zone)
-    if (!reply) return null
+    const entryAt = (at: string): FakeEntry | undefined => zone[at] ?? otherwise(at, question.type)
+    const own = entryAt(name)
+    if (typeof own !== 'function') return answerFrom(query, name, over, entryAt)
+    const answerWith = (entry: FakeEntry): Buffer =>
+      answerFrom(query, name, over, (at) => (at === name ? entry : entryAt(at)))[0] ?? Buffer.alloc(0)
+    return own({ query, over, answer: answerWith })
+  }
+
+  const answerFrom = (
+    query: DecodedPacket,
+    name: string,
+    over: 'udp' | 'tcp',
+    entryAt: (name: string) => FakeEntry | undefined,
+  ): Buffer[] => {
+    const reply = replyTo(query, name, entryAt, zone)
+    if (!reply) return []
     const bytes = encode(reply)
     const opt = (query.additionals ?? []).find((record) => record.type === 'OPT')
-    if (over === 'tcp' || bytes.length <= Math.max(512, opt?.type === 'OPT' ? opt.udpPayloadSize : 0)) return bytes
-    return encode({ ...reply, flags: (reply.flags ?? 0) | truncated, answers: [], authorities: [] })
+    if (over === 'tcp' || bytes.length <= Math.max(512, opt?.type === 'OPT' ? opt.udpPayloadSize : 0)) return [bytes]
+    return [encode({ ...reply, flags: (reply.flags ?? 0) | truncated, answers: [], authorities: [] })]
   }
 
   const tcp = createServer((socket) => {
@@ -69,9 +93,11 @@ export async function startFakeDns(
       received = Buffer.concat([received, chunk])
       while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
         const end = 2 + received.readUInt16BE(0)
-        const reply = answer(received.subarray(2, end), 'tcp')
+        const replies = answer(received.subarray(2, end), 'tcp')
         received = received.subarray(end)
-        if (reply) socket.write(Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 255]), reply]))
+        void Promise.resolve(replies).then((all) => {
+          for (const reply of all) socket.write(Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 255]), reply]))
+        })
       }
     })
   })
@@ -91,8 +117,9 @@ export async function startFakeDns(
     }
     udp.removeAllListeners('error').on('error', () => {})
     udp.on('message', (message, from) => {
-      const reply = answer(message, 'udp')
-      if (reply) udp.send(reply, from.port, from.address)
+      void Promise.resolve(answer(message, 'udp')).then((all) => {
+        for (const reply of all) udp.send(reply, from.port, from.address)
+      })
     })
     return {
       server: `${listen.host}:${port}`,

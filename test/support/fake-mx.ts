@@ -1,9 +1,10 @@
+import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket, type SecureContext, type SecureVersion } from 'node:tls'
 
 /**
  * What the server does at a phase: a reply (CRLF is added; with `raw:` before it the text is written as it is), an end
- * (`close` FIN, `reset` RST, `hang` nothing), a reply one byte after the other, or one that waits for something.
+ * (`close` FIN, `reset` RST, `hang` nothing), a reply one byte after the other, one that waits for something, or a text again and again.
  */
 export type MxAction =
   | string
@@ -11,6 +12,7 @@ export type MxAction =
   | 'reset'
   | 'hang'
   | { slowly: string; everyMs: number }
+  | { endlessly: string }
   | { reply: string; after: Promise<unknown> }
   | { reply: string; end: 'close' | 'reset' }
 
@@ -71,15 +73,18 @@ export interface FakeTls {
   ticketKeys?: Buffer
   /** False: every connection begins a session of its own. */
   resumes?: boolean
-  /** What it does right after the handshake; `reset` sends no TLS close_notify. */
-  afterHandshake?: 'close' | 'reset' | 'hang'
+  /** What it does right after the handshake; `reset` sends no TLS close_notify. A function leaves the dialogue to go on. */
+  afterHandshake?: 'close' | 'reset' | 'hang' | ((socket: TLSSocket) => void)
 }
 
 export interface FakeMxOptions {
   host?: string
   port?: number
-  /** Offers STARTTLS. `garbage` writes nonsense into the handshake, `hang` says nothing in it. */
-  tls?: FakeTls | 'garbage' | 'hang' | undefined
+  /**
+   * Offers STARTTLS. `garbage` writes nonsense into the handshake, `hang` says nothing in it; a function has the socket once the client's first
+   * bytes of the handshake have come.
+   */
+  tls?: FakeTls | 'garbage' | 'hang' | ((socket: Socket) => void) | undefined
   /** TLS from the first byte; not with STARTTLS. */
   isImplicitTls?: boolean
   /** Beside STARTTLS; PIPELINING, SIZE, 8BITMIME, SMTPUTF8, DSN and ENHANCEDSTATUSCODES unless given. */
@@ -98,6 +103,8 @@ export interface FakeMx {
   on: MxHooks
   /** Resolves once so many messages were accepted. */
   waitForMessages(count: number): Promise<MxMessage[]>
+  /** Resets its connections. */
+  cut(): void
   /** Ends every connection too. */
   close(): Promise<void>
 }
@@ -138,6 +145,9 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
     on: options.on ?? {},
     waitForMessages: (count) =>
       mx.messages.length >= count ? Promise.resolve(mx.messages) : new Promise((resolve) => waiting.push({ count, resolve })),
+    cut() {
+      for (const socket of sockets) socket.resetAndDestroy()
+    },
     close: () =>
       new Promise((done) => {
         server.close(() => done())
@@ -256,8 +266,7 @@ class Conversation {
     this.#mail = null
     this.#rcpt = []
     const action = this.#on.dot?.(message, this.#session) ?? '250 2.0.0 Ok: queued'
-    const reply = typeof action === 'string' ? action.replace(/^raw:/, '') : 'reply' in action ? action.reply : action.slowly
-    const isAccepted = reply.startsWith('2')
+    const isAccepted = textOf(action).startsWith('2')
     if (isAccepted) this.#world.mx.messages.push(message)
     this.#act(action)
     if (isAccepted) this.#world.accepted()
@@ -329,6 +338,7 @@ class Conversation {
       if (tls === 'hang') return
       // Not before the client's first bytes: earlier, they would be an injection.
       if (tls === 'garbage') return void this.#raw.once('data', () => this.#raw.write('this is no TLS at all, it is nonsense\r\n'))
+      if (typeof tls === 'function') return void this.#raw.once('data', () => tls(this.#raw))
       this.#encrypt(tls)
     })
   }
@@ -342,10 +352,11 @@ class Conversation {
       rejectUnauthorized: isDemanding,
     })
     secure.on('error', () => this.#raw.destroy())
-    secure.on('secure', () => {
+    secure.once('secure', () => {
       this.#session.tls = true
       this.#session.isResumed = secure.isSessionReused()
-      if (tls.afterHandshake) this.#end(tls.afterHandshake)
+      if (typeof tls.afterHandshake === 'function') tls.afterHandshake(secure)
+      else if (tls.afterHandshake) this.#end(tls.afterHandshake)
     })
     secure.on('data', this.#onData)
     this.#socket = secure
@@ -361,6 +372,9 @@ class Conversation {
       this.#sent = this.#sent.then(() => void socket.write(text))
     } else if ('slowly' in action) {
       this.#sent = this.#sent.then(() => writeSlowly(socket, `${action.slowly}\r\n`, action.everyMs))
+    } else if ('endlessly' in action) {
+      this.#dead = true
+      this.#sent = this.#sent.then(() => writeEndlessly(socket, action.endlessly))
     } else if ('after' in action) {
       this.#sent = this.#sent.then(() => action.after).then(() => void socket.write(`${action.reply}\r\n`))
     } else {
@@ -374,6 +388,25 @@ class Conversation {
     if (how === 'hang') return
     void this.#sent.then(() => (how === 'close' ? this.#socket.end() : this.#raw.resetAndDestroy()))
   }
+}
+
+function textOf(action: MxAction): string {
+  if (typeof action === 'string') return action.replace(/^raw:/, '')
+  if ('reply' in action) return action.reply
+  return 'slowly' in action ? action.slowly : action.endlessly
+}
+
+/** As fast as it is taken. */
+async function writeEndlessly(socket: Socket, text: string): Promise<void> {
+  const ended = new Promise((resolve) => socket.once('close', resolve))
+  while (!socket.destroyed) if (!socket.write(text)) await Promise.race([once(socket, 'drain').catch(() => {}), ended])
+}
+
+/** For `afterHandshake`, below TLS 1.3: has so many more handshakes made, one after the other. */
+export function renegotiate(socket: TLSSocket, times: number): void {
+  // Each adds a listener.
+  socket.setMaxListeners(0)
+  if (times > 0 && !socket.destroyed) socket.renegotiate({}, (error) => error === null && renegotiate(socket, times - 1))
 }
 
 async function writeSlowly(socket: Socket, text: string, everyMs: number): Promise<void> {

@@ -280,6 +280,12 @@ describe('what a host may do at each phase', () => {
     expect([(outcome as Deferred).isUnclear, (outcome as Deferred).reason.startsWith('4.5.0 ')]).toEqual([isUnclear, isUnclear === true])
   })
 
+  it('a host that answers the message with ever more that decides nothing is not heard for long', async () => {
+    const mx = await testMx({ on: { dot: () => ({ endlessly: '354 go on\r\n'.repeat(1_000) }) } })
+    const { outcome } = await testDelivery([mx], { timeouts: { afterthought: 3_600_000, dot: 3_600_000 } }).attempt()
+    expect(outcome).toMatchObject({ type: 'deferred', isUnclear: true })
+  })
+
   it('an answer to the message counts without the end of its line', async () => {
     const mx = await testMx({ on: { dot: () => 'raw:250 taken' } })
     expect(told(await testDelivery([mx], { timeouts: { dot: 100 } }).attempt())).toBe('delivered')
@@ -704,6 +710,15 @@ describe('what the host did not offer is not sent', () => {
     const unlimited = await testMx({ extensions: ['SIZE 0'] })
     expect(told(await testDelivery([unlimited]).attempt())).toBe('delivered')
   })
+
+  it.each(['SIZE -1', 'SIZE 1e2', 'SIZE 0x10', 'SIZE many', `SIZE ${'9'.repeat(400)}`])(
+    'no size where %s is offered as its limit',
+    async (offered) => {
+      const mx = await testMx({ extensions: [offered] })
+      expect(told(await testDelivery([mx]).attempt())).toBe('delivered')
+      expect(mx.messages[0]?.mailParams).toBe('SIZE=22')
+    },
+  )
 
   it('8-bit content', async () => {
     const text = 'Subject: x\r\n\r\nGrüße an alle, die es lesen\r\n'

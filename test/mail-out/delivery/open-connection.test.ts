@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
 import { jobOf, linesOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
-import type { FakeMx, FakeMxOptions, MxHooks } from '../../support/fake-mx.ts'
+import { renegotiate, type FakeMx, type FakeMxOptions, type MxHooks } from '../../support/fake-mx.ts'
 import { testCertificate, type TestCertificate } from '../../support/test-certificates.ts'
 
 let certificate: TestCertificate
@@ -110,6 +110,17 @@ describe('TLS that fails', () => {
     expect(await delivery.attempt(jobOf({ at: start + 5 * minute }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
     await delivery.attempt(jobOf({ at: start + 6 * minute }))
     expect([triedByTls(mx), mx.messages.length]).toEqual([4, 2])
+  })
+
+  it('because the host asks for one handshake after the other ends the connection; one more it may have', async () => {
+    const asking = (times: number) =>
+      testMx({ tls: { ...certificate, maxVersion: 'TLSv1.2', afterHandshake: (socket) => renegotiate(socket, times) } })
+    expect(await testDelivery([await asking(1)]).attempt()).toMatchObject({ outcome: { type: 'delivered' }, tls: { version: 'TLSv1.2' } })
+    const endless = await asking(1_000)
+    endless.on = { ehlo: (_, { tls }) => (tls ? 'hang' : undefined) }
+    const attempt = await testDelivery([endless]).attempt()
+    expect(attempt.outcome.type).toBe('deferred')
+    expect(reasonOf(attempt)).toContain('one TLS handshake after the other')
   })
 
   it('while the message flows leaves the next attempt to plain text, since nobody knows what the host has', async () => {

@@ -99,6 +99,12 @@ test('fetches answers too long for UDP over TCP, even 1000 MX hosts', async () =
   expect(dns.queries.map(({ over }) => over)).toEqual(['udp', 'tcp'])
 })
 
+test('reads a TXT record of 60 KB whole', async () => {
+  const text = 'v=spf1 '.repeat(8_500)
+  const { resolver } = await resolverOver({ 'huge.test': { txt: [text] } })
+  expect(await resolver.txt('huge.test')).toMatchObject({ status: 'ok', records: [text] })
+})
+
 test('follows aliases within an answer and with another query, but not for ever', async () => {
   const chain = (length: number): FakeZone =>
     Object.fromEntries(

@@ -43,10 +43,10 @@ const badParameters = (text: string): Reply => replyOf(501, '5.5.4', text)
  * Parses a line `MAIL FROM:<…> …`, or says what is wrong with it. A parameter of the envelope never costs the mail: a value that cannot be
  * understood is ignored.
  */
-export function parseMailCommand(line: Uint8Array, { isSecure, submittedAt }: MailTerms): MailCommand | Reply {
+export function parseMailCommand(line: Uint8Array, terms: MailTerms): MailCommand | Reply {
   const parts = splitCommand(line, mailFrom)
   if (!parts) return replyOf(501, '5.1.7', 'Write MAIL FROM:<address> (RFC 5321 4.1.1)')
-  const parameters = parseParameters(parts.parameters, ofMail, (name) => (name === 'REQUIRETLS' ? isSecure : submittedAt !== null))
+  const parameters = parseParameters(parts.parameters, ofMail, terms)
   if (!(parameters instanceof Map)) return parameters
   const size = parameters.get('SIZE') ?? ''
   const ret = parameters.get('RET') ?? ''
@@ -54,7 +54,7 @@ export function parseMailCommand(line: Uint8Array, { isSecure, submittedAt }: Ma
   const parsed = parsePath(parts.path)
   if (!parsed.ok) return replyOf(553, '5.1.7', `The sender address cannot be used. ${parsed.fault}`)
   if (!smtputf8 && isInternational(parts.path)) return needsSmtputf8
-  const asked = readTransferParameters(parameters, submittedAt ?? 0)
+  const asked = asksFor(parameters) ? readTransferParameters(parameters, terms.submittedAt ?? 0) : null
   if (asked && 'code' in asked) return asked
   return {
     reversePath: parsed.address?.address ?? null,
@@ -73,7 +73,7 @@ export function parseMailCommand(line: Uint8Array, { isSecure, submittedAt }: Ma
 export function parseRcptCommand(line: Uint8Array, mail: MailCommand, postmaster?: string): RcptCommand | Reply {
   const parts = splitCommand(line, rcptTo)
   if (!parts) return replyOf(501, '5.1.3', 'Write RCPT TO:<address> (RFC 5321 4.1.1)')
-  const parameters = parseParameters(parts.parameters, ofRcpt)
+  const parameters = parseParameters(parts.parameters, ofRcpt, null)
   if (!(parameters instanceof Map)) return parameters
   const notify = readNotify(parameters.get('NOTIFY'))
   const orcpt = readOriginalRecipient(parameters.get('ORCPT'))
@@ -115,20 +115,26 @@ const ofRcpt = new Set(['NOTIFY', 'ORCPT'])
 /** Given twice, they contradict themselves. */
 const once = new Set(['REQUIRETLS', ...submissionParameters])
 
-/** @param isOffered whether one that may be given once may be given here */
-function parseParameters(text: string, known: ReadonlySet<string>, isOffered: (name: string) => boolean = () => false): Parameters | Reply {
+/** @param terms null: of RCPT, for which nothing more is offered */
+function parseParameters(text: string, known: ReadonlySet<string>, terms: MailTerms | null): Parameters | Reply {
   const parameters: Parameters = new Map()
   if (text === '') return parameters
   for (const word of text.split(/[ \t]/).filter((part) => part !== '')) {
     const parsed = parameterSyntax.exec(word)
     const name = parsed?.[1]?.toUpperCase()
     if (name === undefined) return badParameters('A parameter is a keyword, or a keyword and a value joined by =')
-    const isOnce = once.has(name) && isOffered(name)
+    const isOnce = terms !== null && once.has(name) && (name === 'REQUIRETLS' ? terms.isSecure : terms.submittedAt !== null)
     if (!known.has(name) && !isOnce) return replyOf(555, '5.5.4', `The parameter ${name} is unknown`)
     if (isOnce && parameters.has(name)) return badParameters(`The parameter ${name} is given twice`)
     if (!parameters.has(name)) parameters.set(name, parsed?.[2] ?? null)
   }
   return parameters
+}
+
+/** Most mail asks for nothing. */
+function asksFor(parameters: Parameters): boolean {
+  for (const name of parameters.keys()) if (once.has(name)) return true
+  return false
 }
 
 /** What is understood of a value of NOTIFY (RFC 3461 4.1); null, the default, if that is nothing. NEVER stands alone. */

@@ -1,7 +1,7 @@
 import type { Core } from './core.ts'
 import { deliveryOptions } from '../mail-out/delivery/delivery-options.ts'
 import type { AccountRemovalServices } from '../upkeep/account-removal.ts'
-import type { RouteServices } from '../mail-out/delivery/route.ts'
+import { ownNames, type RouteServices } from '../mail-out/delivery/route.ts'
 import type { Address } from '../platform/smtp/address.ts'
 import { Examinations } from '../upkeep/doctor/examinations.ts'
 import { examination, examineNodes } from '../upkeep/doctor/run-doctor.ts'
@@ -69,6 +69,6 @@ export type CoreServices = ReturnType<typeof coreServices>
 
 /** The same routes that delivery uses. */
 function routeOf({ config, resolver }: Core): RouteServices {
-  const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
-  return { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random }
+  const { port, smarthost, ...options } = deliveryOptions(config)
+  return { resolver, guard: options, ownNames: ownNames(options), port, smarthost, random: Math.random }
 }

@@ -2,6 +2,8 @@ import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { onTestFinished } from 'vitest'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } from '../../src/mail-out/delivery/attempt.ts'
 import { ClassicalHosts, type ClassicalHost } from '../../src/mail-out/delivery/classical-hosts.ts'
+import type { SourceAddress } from '../../src/platform/config/source-address.ts'
+import { SourceChoice } from '../../src/mail-out/delivery/choose-source.ts'
 import { ConnectionPool, type PoolLimits } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
@@ -100,12 +102,22 @@ interface Wishes {
   now?: () => number
   eachServer?: Resolver[]
   lease?: Pick<LeaseDeadline, 'isPast'>
+  sources?: SourceAddress[]
 }
 
 /** Delivery on this thread, with example.com at these hosts, in order. They share one port, so they differ in address. */
 export function testDelivery(
   hosts: { host: string; port: number }[],
-  { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer, now = Date.now, lease = new LeaseDeadline() }: Wishes = {},
+  {
+    timeouts,
+    limits,
+    extraAuthorities = [],
+    resolver: wished,
+    eachServer,
+    now = Date.now,
+    lease = new LeaseDeadline(),
+    sources = [],
+  }: Wishes = {},
 ): TestDelivery {
   const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
   const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
@@ -154,6 +166,7 @@ export function testDelivery(
     tlsTroubles: new TlsTroubles(),
     pool,
     ipv6Refusals: new Ipv6Refusals(),
+    sources: new SourceChoice(sources),
     rotation: 0,
     signer: new DkimSigner(),
   }

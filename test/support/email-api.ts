@@ -133,6 +133,7 @@ const attemptFor = (recipientId: string, outcome: Outcome): Attempt => ({
   durationMs: 5,
   mxHost: 'mx.example',
   address: '192.0.2.1',
+  sourceAddress: null,
   tls: '{"version":"TLSv1.3","cipher":"TLS_AES_256_GCM_SHA384","verified":true,"group":"X25519MLKEM768"}',
   transport: 'verified',
   selectors: ['s1', 's2'],

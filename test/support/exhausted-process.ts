@@ -2,6 +2,7 @@
 import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { closeSync, openSync } from 'node:fs'
 import { ClassicalHosts } from '../../src/mail-out/delivery/classical-hosts.ts'
+import { SourceChoice } from '../../src/mail-out/delivery/choose-source.ts'
 import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
@@ -52,6 +53,7 @@ const services = {
     waitMs: 1_000,
   }),
   ipv6Refusals: new Ipv6Refusals(),
+  sources: new SourceChoice([]),
   rotation: 0,
   signer: new DkimSigner(),
   now: Date.now,

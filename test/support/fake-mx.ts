@@ -51,6 +51,7 @@ export interface MxMessage {
 export interface MxSession {
   /** From 1. */
   number: number
+  remoteAddress: string
   remotePort: number
   /** Every command line, without CRLF. */
   commands: string[]
@@ -120,6 +121,7 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
     sockets.add(socket)
     const session: MxSession = {
       number: mx.sessions.length + 1,
+      remoteAddress: socket.remoteAddress ?? '',
       remotePort: socket.remotePort ?? 0,
       commands: [],
       tls: false,

@@ -203,6 +203,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   outcome: z.enum(['delivered', 'deferred', 'bounced']),
   mx_host: z.string().nullable(),
   address: z.string().nullable().describe('The IP address of the host.'),
+  source_address: z.string().nullable().describe('Ours, that it left from; null unless `delivery.source_addresses` is set.'),
   tls: [
     z
       .object({

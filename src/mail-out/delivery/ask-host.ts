@@ -6,7 +6,7 @@ import type { Transfer } from './mx-connection.ts'
 import type { OutgoingMessage } from './outgoing-message.ts'
 import { openConnection } from './open-connection.ts'
 import { deferral, type HostOutcome } from './outcome.ts'
-import { hostKey, type RouteHost } from './route.ts'
+import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
 
@@ -22,7 +22,7 @@ interface Asking {
 }
 
 /** A `HostOutcome` alone: no connection could be opened. */
-type Asked = Exclude<Transfer, 'stale'> | HostOutcome | 'out of sockets'
+type Asked = Exclude<Transfer, 'stale'> | HostOutcome | 'out of sockets' | 'lost source'
 
 /**
  * One host's verdict, over the leased connection, or a new one if the host has closed that. `connected`: a socket that is connected to it already.
@@ -32,7 +32,7 @@ export async function askHost(
   recipient: DeliveryRecipient,
   { job, services, message, failed, use }: Transferring,
   draft: Draft,
-): Promise<HostOutcome | 'out of sockets' | 'no room' | 'not ours'> {
+): Promise<HostOutcome | 'out of sockets' | 'lost source' | 'no room' | 'not ours'> {
   const { host, because } = each
   draft.last = each
   draft.connection = lease.connection
@@ -44,12 +44,12 @@ export async function askHost(
   try {
     if (lease.connection) {
       lease.connection.onWritten = written
-      draft.transcript.note(`${host.name} ${host.address}:${host.port}, connection reused`)
+      draft.transcript.note(`${hostText(host)}, connection reused`)
       const transfer = await lease.connection.transfer(message, recipient, draft)
       if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, services, use })
     }
     const asked = await askAnew(each, { draft, message, recipient, written, connected }, services)
-    if (asked === 'out of sockets') return asked
+    if (asked === 'out of sockets' || asked === 'lost source') return asked
     if (typeof asked === 'string' || 'sent' in asked) return noteTransfer(asked, draft, { job, services, use })
     failed.set(host, asked.outcome)
     return asked
@@ -81,8 +81,7 @@ async function askOnce({ host, policy }: Try, asking: Asking, services: DeliverS
   const opened = await openConnection(host, policy, services.connection, { ...draft, connected })
   if (opened === 'out of sockets') return opened
   if ('outcome' in opened) {
-    noteUnopened(opened, { host, policy }, startedAt, services)
-    return opened
+    return noteUnopened(opened, { host, policy }, startedAt, services) ? 'lost source' : opened
   }
   draft.connection = opened
   opened.onWritten = written
@@ -94,16 +93,22 @@ async function askOnce({ host, policy }: Try, asking: Asking, services: DeliverS
   return transfer
 }
 
-/** What follows from a host that no connection could be opened to. */
+/** What follows from a host that no connection could be opened to. True if another source address is chosen next, because this one is lost. */
 export function noteUnopened(
   verdict: HostOutcome,
   { host, policy }: Pick<Try, 'host' | 'policy'>,
   startedAt: number,
   services: DeliverServices,
-): void {
+): boolean {
+  if (host.source && verdict.lacksSource) {
+    const isNews = services.sources.noteMissing(host.source, performance.now())
+    if (isNews) services.noteFault(`this machine does not have ${host.source.address} of delivery.source_addresses`)
+    return isNews
+  }
   // It fails in plain text too, so TLS was not the cause.
   if (policy.mode === 'plain') services.tlsTroubles.forget(host)
   noteFailure(verdict, host, startedAt, services)
+  return false
 }
 
 /** The host could not be talked to, whatever the message; mail that TLS policy holds back says nothing about other mail. */

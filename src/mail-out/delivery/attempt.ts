@@ -45,6 +45,8 @@ export interface Attempt {
   mxHost: string | null
   /** IP address connected to. */
   address: string | null
+  /** Ours, that it was connected from; null if the system chose it. */
+  sourceAddress: string | null
   /** See `textOfTls`. */
   tls: string | null
   /** How the mail travelled; null if no host was asked to take it. */
@@ -145,6 +147,7 @@ export const unconnectedAttempt = (recipientId: string, outcome: Outcome, tls: s
   durationMs: 0,
   mxHost: null,
   address: null,
+  sourceAddress: null,
   tls,
   transport: null,
   selectors: [],

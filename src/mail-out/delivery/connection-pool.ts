@@ -137,7 +137,10 @@ export class ConnectionPool {
 
   #leaseFrom(slots: Slots, host: RouteHost, policy: TransportPolicy): Lease | null {
     // The most recently used: the others may then be closed as idle.
-    const at = slots.idle.findLastIndex((idle) => idle.connection.host.name === host.name && idle.policy.key === policy.key)
+    const at = slots.idle.findLastIndex(
+      ({ connection, policy: { key } }) =>
+        connection.host.name === host.name && key === policy.key && connection.host.source === host.source,
+    )
     const fitting = slots.idle[at]
     if (fitting) {
       this.#notIdle(slots, fitting)

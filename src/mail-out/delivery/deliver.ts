@@ -50,10 +50,11 @@ async function deliverAll(
     if ('outcome' in way) return settleAll(way.outcome, way.backoff)
     const messageFor = messagesOf(job, services)
     if (!messageFor) return settleAll(unclean)
+    const hosts = services.sources.assign(way.hosts, job, performance.now())
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
-      const result = await new HostTries(hostsInOrder(way.hosts, services), recipient, { job, services, message, failed, use }).run()
+      const result = await new HostTries(hostsInOrder(hosts, services), recipient, { job, services, message, failed, use }).run()
       settle(result)
       // The others would wait for the same connections.
       if ('postponed' in result) return postponeAll(result.backoff)

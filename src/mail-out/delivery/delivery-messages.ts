@@ -1,3 +1,4 @@
+import type { SourceAddress } from '../../platform/config/source-address.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { ClassicalHost } from './classical-hosts.ts'
@@ -27,6 +28,8 @@ export interface DeliverySettings {
   /** How long to keep a connection for the next message. */
   idleMs: number
   allowPrivateAddresses: boolean
+  /** What mail leaves from; default: what the system chooses. */
+  sources?: SourceAddress[]
   /** Never connected to. */
   ownListeners: ListenAddress[]
   /** The addresses of this machine. */

@@ -16,6 +16,7 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     maxConnectionsPerHost: delivery.maxConnectionsPerHost,
     messagesPerConnection: delivery.messagesPerConnection,
     idleMs: delivery.idleConnection,
+    sources: delivery.sourceAddresses,
     allowPrivateAddresses: delivery.allowPrivateAddresses,
     ownListeners: [
       ...http.listen,

@@ -8,6 +8,7 @@ import { LimitParts } from '../../platform/store/limit-parts.ts'
 import { noteShared } from '../../platform/shared-memory.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import { ClassicalHosts } from './classical-hosts.ts'
+import { SourceChoice } from './choose-source.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { ContentRequests } from './content-requests.ts'
 import { deliver } from './deliver.ts'
@@ -19,7 +20,7 @@ import { HostHealth } from './host-health.ts'
 import { Ipv6Refusals } from './ipv6-refusals.ts'
 import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
-import { hostKey } from './route.ts'
+import { hostKey, ownNames } from './route.ts'
 import { LoginGate } from './smarthost-login.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import { postQuantumGroup, trustContexts } from './tls-policy.ts'
@@ -120,7 +121,7 @@ function deliverServices(): DeliverServices {
     route: {
       resolver,
       guard: { allowPrivateAddresses, ownListeners, interfaceAddresses },
-      ownNames: [hostname.toLowerCase()],
+      ownNames: ownNames(settings),
       port: settings.port,
       smarthost: settings.smarthost,
       random: Math.random,
@@ -144,6 +145,7 @@ function deliverServices(): DeliverServices {
     tlsTroubles: new TlsTroubles(),
     pool: connectionPool(health),
     ipv6Refusals: new Ipv6Refusals(),
+    sources: new SourceChoice(settings.sources ?? []),
     rotation: Math.random(),
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),

@@ -35,6 +35,7 @@ export function attemptOf(draft: Draft, outcome: Outcome, demands: Demands): Att
     durationMs: Math.round(performance.now() - draft.beganAt),
     mxHost: last?.host.name ?? null,
     address: last?.host.address ?? null,
+    sourceAddress: last?.host.source?.address ?? null,
     tls: connection?.tlsText ?? textOfTry(last, demands),
     transport: connection?.transport ?? null,
     selectors: draft.selectors,

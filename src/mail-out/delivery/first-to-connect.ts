@@ -10,7 +10,8 @@ const maxAtATime = 4
 export interface Race<T> {
   /** Null if none answered. `call`: null where there was a connection already. */
   first: { one: T; call: Call | null } | null
-  failed: { one: T; fault: string; isTimeout: boolean }[]
+  /** `code`: of the system's error; null after a time-out. */
+  failed: { one: T; fault: string; code: string | null }[]
   /** Those that are not needed any more; `isSlow`: they had begun earlier than the first to answer. */
   overtaken: { one: T; isSlow: boolean }[]
   /** True if this process may open no more sockets. */
@@ -61,21 +62,22 @@ class Connecting<T> {
         this.#end({ one, call: made })
       })
       .once('error', (error: NodeJS.ErrnoException) => this.#onError(one, error))
-      .once('timeout', () => this.#onFault(one, 'time-out: no answer to the connection', true))
+      .once('timeout', () => this.#onFault(one, 'time-out: no answer to the connection', null))
       .setTimeout(connectMs)
     this.#timer = setTimeout(() => this.#goOn(), headStartMs)
   }
 
   #onError(one: T, error: NodeJS.ErrnoException): void {
-    if (error.code !== 'EMFILE' && error.code !== 'ENFILE') return this.#onFault(one, `the connection failed: ${connectionFault(error)}`)
+    const { code = '' } = error
+    if (code !== 'EMFILE' && code !== 'ENFILE') return this.#onFault(one, `the connection failed: ${connectionFault(error)}`, code)
     this.#race.isOutOfSockets = true
     this.#race.overtaken.push({ one, isSlow: false })
     this.#giveUp(one)
     this.#goOn()
   }
 
-  #onFault(one: T, fault: string, isTimeout = false): void {
-    this.#race.failed.push({ one, fault, isTimeout })
+  #onFault(one: T, fault: string, code: string | null): void {
+    this.#race.failed.push({ one, fault, code })
     this.#giveUp(one)
     this.#goOn()
   }

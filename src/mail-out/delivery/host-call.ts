@@ -14,8 +14,8 @@ export interface Call {
 /** One for all: what a socket has received is read before the next one is. It would take new memory for each reply. */
 const received = Buffer.alloc(64 * 1024)
 
-export function call({ address, port, smarthost }: RouteHost): Call {
-  const at = { host: address, port, noDelay: true }
+export function call({ address, port, smarthost, source }: RouteHost): Call {
+  const at = { host: address, port, noDelay: true, ...(source && { localAddress: source.address }) }
   // TLS reads from the socket itself.
   if (smarthost?.tls?.isImplicit === true) return { socket: connect(at), onData: () => {} }
   const callback = (size: number): boolean => (made.onData(received.subarray(0, size)), true)

@@ -4,7 +4,7 @@ import { call, type Call } from './host-call.ts'
 import type { ClassicalHosts } from './classical-hosts.ts'
 import { MxConnection } from './mx-connection.ts'
 import { bounce, deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
-import type { RouteHost } from './route.ts'
+import { hostText, type RouteHost } from './route.ts'
 import type { PipeliningTroubles } from './pipelining-troubles.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
@@ -131,13 +131,14 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
     opening.call?.socket.destroy()
     return notOpened(deferral('policy', where(host, refusal)))
   }
-  transcript.note(`${host.name} ${host.address}:${host.port}`)
+  transcript.note(hostText(host))
   const { dialogue, banner, tls } = dial(opening)
   const greeting = await banner
   if ('broken' in greeting && greeting.isOutOfSockets) return 'out of sockets'
   if ('broken' in greeting || !isExpected('banner', greeting)) {
     dialogue.quit()
-    return { ...failure(host, 'banner', greeting), tlsTrouble: tls && tlsTroubleIn(greeting) }
+    const lacksSource = 'broken' in greeting && greeting.lacksSource
+    return { ...failure(host, 'banner', greeting), tlsTrouble: tls && tlsTroubleIn(greeting), lacksSource }
   }
   seen.sourceAddress = dialogue.socket.localAddress ?? null
   if (tls) return inTls(dialogue, opening, await tls)
@@ -184,12 +185,13 @@ async function hello(dialogue: SmtpDialogue, { host, services }: Opening, isInTl
     ...failure(host, 'ehlo', heard),
     tlsTrouble: isInTls ? tlsTroubleIn(heard) : undefined,
   })
-  dialogue.send([`EHLO ${services.ehloName}`])
+  const ehloName = host.source?.ehloName ?? services.ehloName
+  dialogue.send([`EHLO ${ehloName}`])
   const answer = await dialogue.reply(services.timeouts.command, 'EHLO')
   if ('broken' in answer) return refused(answer)
   if (isExpected('ehlo', answer)) return parseExtensions(answer)
   if (answer.code < 500 || dialogue.broken) return refused(answer)
-  dialogue.send([`HELO ${services.ehloName}`])
+  dialogue.send([`HELO ${ehloName}`])
   const second = await dialogue.reply(services.timeouts.command, 'HELO')
   return !('broken' in second) && isExpected('ehlo', second) ? new Map<string, string>() : refused(second)
 }
@@ -264,9 +266,10 @@ async function loggedIn(
 }
 
 /** Not even TCP has answered. */
-export function unreachable(host: RouteHost, fault: string, isTimeout: boolean): HostOutcome {
-  return deferral(isTimeout ? 'timeout' : 'other', where(host, fault))
-}
+export const unreachable = (host: RouteHost, { fault, code }: { fault: string; code: string | null }): HostOutcome => ({
+  ...deferral(code === null ? 'timeout' : 'other', where(host, fault)),
+  lacksSource: code === 'EADDRNOTAVAIL',
+})
 
 /**
  * What the policy has against this host; null if nothing. Other mail waits until that changes; with REQUIRETLS it is returned once no host

@@ -17,6 +17,8 @@ export interface HostOutcome {
   nextHost: boolean | 'of another owner' | 'of another name'
   /** How TLS failed, if that is the problem. */
   tlsTrouble?: TlsTrouble | undefined
+  /** True if this machine does not have the address to connect from. */
+  lacksSource?: boolean | undefined
   /** True if the smarthost requires a login. */
   lacksLogin?: true
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { RouteResolver } from '../../platform/dns/dns-resolver.ts'
+import type { SourceAddress } from '../../platform/config/source-address.ts'
 import type { DnsAnswer, MxRecord } from '../../platform/resolver.ts'
 import { whyForbidden, type AddressGuard } from './address-guard.ts'
 import type { Outcome } from './attempt.ts'
@@ -14,7 +15,13 @@ export interface RouteHost {
   port: number
   /** Set for the smarthost. */
   smarthost?: Smarthost
+  /** What we connect from; unless set, the system chooses. */
+  source?: SourceAddress
 }
+
+/** How it is written in transcripts. */
+export const hostText = ({ name, address, port, source }: RouteHost): string =>
+  `${name} ${address}:${port}${source ? ` from ${source.address}` : ''}`
 
 /** Identifies the host: one address is the same host under any name. */
 export const hostKey = ({ address, port }: RouteHost): string => `${address} ${port}`
@@ -139,6 +146,10 @@ function choose(destination: string, lookedUp: LookedUp[], services: RouteServic
     'policy',
   )
 }
+
+/** What this server calls itself. */
+export const ownNames = ({ hostname, sources = [] }: { hostname: string; sources?: SourceAddress[] }): string[] =>
+  [hostname, ...sources.flatMap(({ ehloName }) => ehloName ?? [])].map((name) => name.toLowerCase())
 
 const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce(...bounced), isAbsence: true })
 

@@ -12,6 +12,8 @@ export interface Broken {
   category: BounceCategory
   /** True if there was no connection because this process may open no more sockets. */
   isOutOfSockets?: boolean
+  /** True if this machine does not have the address to connect from. */
+  lacksSource?: boolean
   /** True if TLS itself failed, and will fail again. */
   isTlsFault?: boolean
   /** What the host answered to the whole message, if that was not nothing. */
@@ -168,7 +170,11 @@ export class SmtpDialogue {
     this.socket.setTimeout(5000, () => this.socket.destroy())
   }
 
-  break(reason: string, category: BounceCategory = 'other', more: Pick<Broken, 'isOutOfSockets' | 'isTlsFault'> = {}): void {
+  break(
+    reason: string,
+    category: BounceCategory = 'other',
+    more: Pick<Broken, 'isOutOfSockets' | 'lacksSource' | 'isTlsFault'> = {},
+  ): void {
     if (this.#broken) return
     const isDot = this.#waiting[0]?.isDot === true
     this.#broken = { broken: reason, category, ...more }
@@ -232,7 +238,8 @@ export class SmtpDialogue {
 
   readonly #onError = (error: NodeJS.ErrnoException): void => {
     const isOutOfSockets = error.code === 'EMFILE' || error.code === 'ENFILE'
-    this.break(`the connection failed: ${connectionFault(error)}`, 'other', { isOutOfSockets, isTlsFault: isTlsFault(error) })
+    const more = { isOutOfSockets, lacksSource: error.code === 'EADDRNOTAVAIL', isTlsFault: isTlsFault(error) }
+    this.break(`the connection failed: ${connectionFault(error)}`, 'other', more)
   }
 
   #drained(): Promise<void> {

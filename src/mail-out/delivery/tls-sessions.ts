@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { TLSSocket } from 'node:tls'
 import type { ConnectionTls } from './transport-facts.ts'
-import type { RouteHost } from './route.ts'
+import { hostText, type RouteHost } from './route.ts'
 import type { HelloGroups } from './tls-policy.ts'
 import { tlsObjection, type TransportPolicy } from './transport-policy.ts'
 
@@ -134,7 +134,7 @@ function groupOf(socket: TLSSocket): string | null {
   return name
 }
 
-const keyOf = ({ name, address, port }: RouteHost): string => `${name} ${address} ${port}`
+const keyOf = hostText
 
 function sizeOf(byPolicy: ReadonlyMap<string, KeptSession>): number {
   let size = 0

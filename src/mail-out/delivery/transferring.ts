@@ -1,4 +1,5 @@
 import type { Outcome, DeliveryJob } from './attempt.ts'
+import type { SourceChoice } from './choose-source.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { FindRouteServices } from './find-route.ts'
 import type { HostHealth } from './host-health.ts'
@@ -14,6 +15,7 @@ export interface DeliverServices extends FindRouteServices, LeavingServices {
   connection: ConnectionServices
   pool: ConnectionPool
   ipv6Refusals: Ipv6Refusals
+  sources: SourceChoice
   /** 0 … 1: see `inOrder`. */
   rotation: number
   tlsTroubles: TlsTroubles

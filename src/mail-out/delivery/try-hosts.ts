@@ -9,7 +9,7 @@ import { firstToConnect, type Race } from './first-to-connect.ts'
 import { ownerOf } from './mx-provider.ts'
 import { unreachable } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
-import { hostKey, type RouteHost } from './route.ts'
+import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
 
@@ -36,6 +36,8 @@ export class HostTries {
   /** Why a host was not asked, by its name. */
   #unasked: Map<string, string> | undefined
   #count = 0
+  /** True if this machine has lost the address that it connected from, so another is chosen next. */
+  #hasOtherSource = false
 
   constructor(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring) {
     const { job, services } = transferring
@@ -65,6 +67,7 @@ export class HostTries {
       this.#count++
       const hasMore = !lease.connection && this.#tries[0]?.host.name === each.host.name
       const chosen = hasMore ? await this.#connectToFirst({ each, lease }, draft) : { each, lease, connected: null }
+      if (chosen === null && this.#hasOtherSource) return this.#postponed()
       if (chosen === null) continue
       const verdict = chosen === 'out of sockets' ? chosen : await askHost(chosen, this.#recipient, this.#transferring, draft)
       if (typeof verdict === 'string' && this.#outcomes.size === 0) return this.#postponed()
@@ -168,18 +171,18 @@ export class HostTries {
 
   #noteRace({ failed, overtaken }: Race<Contender>, startedAt: number, draft: Draft): void {
     const { services, failed: failedHosts } = this.#transferring
-    for (const { one, fault, isTimeout } of failed) {
+    for (const { one, fault, code } of failed) {
       const { host } = one.each
-      const verdict = unreachable(host, fault, isTimeout)
-      draft.transcript.note(`${host.name} ${host.address}:${host.port}: ${fault}`)
+      const verdict = unreachable(host, { fault, code })
+      draft.transcript.note(`${hostText(host)}: ${fault}`)
       draft.last = one.each
       this.#outcomes.set(host, verdict.outcome)
       failedHosts.set(host, verdict.outcome)
-      noteUnopened(verdict, one.each, startedAt, services)
+      if (noteUnopened(verdict, one.each, startedAt, services)) this.#hasOtherSource = true
     }
     for (const { one, isSlow } of overtaken.toReversed()) {
       const { host } = one.each
-      draft.transcript.note(`${host.name} ${host.address}:${host.port}: another address was faster`)
+      draft.transcript.note(`${hostText(host)}: another address was faster`)
       if (isSlow) services.health.noteSlow(hostKey(host), performance.now())
       this.#count--
       this.#tries.unshift(one.each)

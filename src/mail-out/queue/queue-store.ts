@@ -269,10 +269,10 @@ export function insertAttempt(attempt: Attempt, messageId: string, times: { bega
   const { outcome } = attempt
   return {
     sql: `insert into attempt
-            (id, recipient_id, message_id, started_at, duration_ms, outcome, mx_host, address, tls, selectors, reply,
+            (id, recipient_id, message_id, started_at, duration_ms, outcome, mx_host, address, source_address, tls, selectors, reply,
              smtp_code, enhanced_status, transcript)
           values
-            (:id, :recipientId, :messageId, :startedAt, :durationMs, :outcome, :mxHost, :address, :tls, :selectors, :reply,
+            (:id, :recipientId, :messageId, :startedAt, :durationMs, :outcome, :mxHost, :address, :sourceAddress, :tls, :selectors, :reply,
              :code, :enhancedStatus, :transcript)`,
     params: {
       id: newId('att', times.endedAt),
@@ -283,6 +283,7 @@ export function insertAttempt(attempt: Attempt, messageId: string, times: { bega
       outcome: outcome.type,
       mxHost: attempt.mxHost,
       address: attempt.address,
+      sourceAddress: attempt.sourceAddress,
       tls: attempt.tls,
       selectors: attempt.selectors.join(','),
       reply: outcome.type === 'delivered' ? outcome.reply.text : outcome.reason,

@@ -63,6 +63,7 @@ export interface AttemptRow extends Row {
   outcome: 'delivered' | 'deferred' | 'bounced'
   mx_host: string | null
   address: string | null
+  source_address: string | null
   tls: string | null
   selectors: string | null
   reply: string | null
@@ -202,7 +203,7 @@ export class MessageReader {
     const { condition, order, params } = pageClause(page, 'attempt.id')
     return this.#db.slowRead<AttemptRow>(
       `select attempt.id, attempt.message_id, recipient.forward_path, attempt.started_at, attempt.duration_ms, attempt.outcome,
-              attempt.mx_host, attempt.address, attempt.tls, attempt.selectors, attempt.reply, attempt.smtp_code,
+              attempt.mx_host, attempt.address, attempt.source_address, attempt.tls, attempt.selectors, attempt.reply, attempt.smtp_code,
               attempt.enhanced_status, attempt.transcript
          from attempt join recipient on recipient.id = attempt.recipient_id
         where attempt.message_id = :messageId and ${condition} ${order}`,

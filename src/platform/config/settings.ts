@@ -1,6 +1,7 @@
 import { defaultBaseUrl } from './base-url.ts'
 import { logLevels } from '../log-level.ts'
 import { recipientTls } from './recipient-tls.ts'
+import { sourceAddresses } from './source-address.ts'
 import * as type from './setting-types.ts'
 
 /** What a default may depend on: the computer's name, and the settings declared above it. */
@@ -346,6 +347,13 @@ export const settings = {
     'none',
     'What TLS is required for mail to a domain, as DOMAIN=POLICY: `require` (encrypted, whatever the certificate), `verify` (with a certificate ' +
       'valid for the MX host) or `opportunistic`. `.example.com` is for all names below it. Mail waits if no host fulfils it.',
+  ),
+
+  'delivery.source_addresses': setting(
+    sourceAddresses(100),
+    'none',
+    'The addresses of this machine that mail leaves from, each with its name in EHLO, as ADDRESS NAME; without a name it is hostname. All mail of a ' +
+      'sender to one domain leaves from the same one. Of several nodes each has its own. Over IPv4 or IPv6, if none of its addresses is listed, the system chooses.',
   ),
 
   'delivery.feedback_sender': setting(

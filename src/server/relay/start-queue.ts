@@ -11,6 +11,7 @@ import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { TrackingLinks } from '../../readers/tracking/tracking-links.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
 import type { SessionCounts } from '../../notify/tls-report/session-counts.ts'
+import { checkSources } from './check-sources.ts'
 import type { Certificates } from './open-certificates.ts'
 import type { Opened } from './opened.ts'
 import type { Stop } from './stop.ts'
@@ -30,7 +31,8 @@ type QueueServices = Opened & {
 
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(services: QueueServices, stops: Stop[]): Promise<QueueRunner> {
-  const { config, shares, health, log, metrics, metricsPage, accounts, nodes } = services
+  const { config, shares, health, log, metrics, metricsPage, accounts, nodes, changes, clock } = services
+  await checkSources(config.delivery.sourceAddresses, log)
   const resolverWatch = new ResolverWatch(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
   const delivery = startDelivery(
@@ -70,7 +72,6 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   // If it cannot start, the threads must still end, or the process would stay.
   stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
   accounts.onResumed((accountId) => queue.accountResumed(accountId))
-  const { changes, clock } = services
   const load = (): Promise<void> => queue.lookForWaiting()
   followRestored(services)
   changes.on('due_destination', { load, reload: async (destination) => queue.noteWaiting(destination, clock.now()) })

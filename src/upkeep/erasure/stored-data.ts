@@ -69,7 +69,7 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'attempts to deliver, with the dialogue',
     kept: '`content_retention`',
     erased: 'reply transcript',
-    none: 'id recipient_id message_id started_at duration_ms outcome mx_host address tls selectors smtp_code enhanced_status',
+    none: 'id recipient_id message_id started_at duration_ms outcome mx_host address source_address tls selectors smtp_code enhanced_status',
   },
   hit: {
     about: 'opens and clicks, with the network and the program of the reader',

@@ -69,6 +69,7 @@ async function startQueue(db: Database): Promise<Relay> {
         durationMs: 5,
         mxHost: 'mx.example',
         address: '192.0.2.1',
+        sourceAddress: null,
         tls: null,
         transport: 'plain',
         selectors: ['s1'],

@@ -543,6 +543,70 @@ describe('a host that refuses mail over IPv6', () => {
   })
 })
 
+describe('mail from addresses of its own', () => {
+  const sources = [
+    { address: '127.0.2.11', ehloName: 'mail1.relay.test' },
+    { address: '127.0.2.12', ehloName: null },
+    { address: '::1', ehloName: 'mail6.relay.test' },
+  ]
+  const from = (sender: string) => ({ signingKeys: [], recipients: [recipientFrom(sender)] })
+  const recipientFrom = (sender: string) => ({
+    id: 'rcp_1',
+    forwardPath: 'user@example.com',
+    reversePath: `bounce@${sender}`,
+    traceFields: '',
+    fields: [],
+  })
+  const senders = ['a.test', 'b.test', 'c.test', 'd.test', 'e.test', 'f.test']
+
+  it('leaves from them with their names, over connections of their own, and always from the same', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx], { sources })
+    const seen = new Map<string, string>()
+    for (const sender of [...senders, ...senders]) {
+      const { sourceAddress, outcome } = await delivery.attempt(jobOf(from(sender)))
+      expect([outcome.type, seen.get(sender) ?? sourceAddress]).toEqual(['delivered', sourceAddress])
+      seen.set(sender, String(sourceAddress))
+    }
+    expect(mx.sessions.map(({ remoteAddress, commands }) => `${remoteAddress} ${commands[0]}`).toSorted()).toEqual([
+      '127.0.2.11 EHLO mail1.relay.test',
+      '127.0.2.12 EHLO relay.test',
+    ])
+  })
+
+  it('leaves from the one of the family of the host', async () => {
+    const mx = await testMx({ host: '::1' })
+    const resolver = fakeResolver({ 'example.com': { aaaa: ['::1'] } })
+    const attempt = await testDelivery([mx], { sources, resolver }).attempt()
+    expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, sourceAddress: '::1' })
+    expect(mx.sessions[0]?.commands[0]).toBe('EHLO mail6.relay.test')
+    expect(linesOf(attempt)[0]?.[2]).toBe(`(example.com ::1:${mx.port} from ::1)`)
+  })
+
+  it.each([[['127.0.0.1']], [['127.0.0.1', '127.0.2.1']]])('leaves from another if the machine has lost one: %j', async (addresses) => {
+    const mx = await testMx()
+    const resolver = fakeResolver({ 'example.com': { a: addresses } })
+    const lost = { address: '192.0.2.77', ehloName: null }
+    const delivery = testDelivery([mx], { sources: [lost, { address: '127.0.2.12', ehloName: null }], resolver })
+    const faults: string[] = []
+    delivery.services.noteFault = (reason) => void faults.push(reason)
+    const results = []
+    for (const sender of senders) results.push(...(await delivery.deliver(jobOf(from(sender)))))
+    const postponed = results.filter((result) => 'postponed' in result)
+    expect(postponed).toHaveLength(1)
+    expect(faults).toEqual(['this machine does not have 192.0.2.77 of delivery.source_addresses'])
+    expect(mx.messages).toHaveLength(senders.length - 1)
+    expect(delivery.services.health.failedAt(`127.0.0.1 ${mx.port}`)).toBe(-Infinity)
+  })
+
+  it('waits if the machine has lost them all', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx], { sources: [{ address: '192.0.2.77', ehloName: null }] })
+    expect(await delivery.deliver()).toMatchObject([{ postponed: true }])
+    expect(told(await delivery.attempt())).toBe('deferred other')
+  })
+})
+
 describe('what is the fault of the host, not of the message', () => {
   it.each<[keyof MxHooks]>([['mail'], ['rcpt'], ['data']])('421 to %s, four times in a row, puts it into backoff', async (phase) => {
     const mx = await testMx({ on: { [phase]: () => '421 4.3.2 busy' } })

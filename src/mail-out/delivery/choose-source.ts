@@ -1,0 +1,57 @@
+import { hash } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { SourceAddress } from '../../platform/config/source-address.ts'
+import { lastUsed } from '../../platform/last-used.ts'
+import type { DeliveryJob } from './attempt.ts'
+import type { RouteHost } from './route.ts'
+
+/** How long one that the machine has lost is not chosen, ms. */
+const missingForMs = 10 * 60_000
+const maxSources = 1_000
+
+/**
+ * Chooses the address that mail leaves from. A message keeps its own over all attempts, as greylisting wants it, and so does all mail of a
+ * sender to a domain: the source with the greatest hash of itself with both (rendezvous), so that of the others' mail none moves when one comes or goes. Times
+ * are performance.now().
+ */
+export class SourceChoice {
+  readonly #sources: readonly SourceAddress[]
+  /** By address, until when. */
+  readonly #missing = lastUsed<number>(maxSources)
+
+  constructor(sources: readonly SourceAddress[]) {
+    this.#sources = sources
+  }
+
+  /** Each host with the source of its family, if there is one; else the system chooses. */
+  assign(hosts: RouteHost[], job: DeliveryJob, now: number): RouteHost[] {
+    if (this.#sources.length === 0) return hosts
+    const about = `${senderOf(job)} ${job.destination}`
+    const sources = { 4: this.#choose(4, about, now), 6: this.#choose(6, about, now) }
+    return hosts.map((host) => {
+      const source = sources[isIP(host.address) === 6 ? 6 : 4]
+      return source ? { ...host, source } : host
+    })
+  }
+
+  /** The machine does not have it, at least now. True if that is news. */
+  noteMissing({ address }: SourceAddress, now: number): boolean {
+    const isNews = (this.#missing.get(address) ?? -Infinity) <= now
+    this.#missing.set(address, now + missingForMs)
+    return isNews
+  }
+
+  #choose(family: number, about: string, now: number): SourceAddress | undefined {
+    const ofFamily = this.#sources.filter(({ address }) => isIP(address) === family)
+    const there = ofFamily.filter(({ address }) => (this.#missing.get(address) ?? -Infinity) <= now)
+    const weighed = (there.length > 0 ? there : ofFamily).map((source) => ({
+      source,
+      weight: hash('sha256', `${source.address} ${about}`),
+    }))
+    return weighed.toSorted((one, other) => (one.weight > other.weight ? -1 : 1))[0]?.source
+  }
+}
+
+/** The sender's domain: the one that signs, else that of the reverse-path. */
+const senderOf = ({ signingKeys, recipients }: DeliveryJob): string =>
+  signingKeys[0]?.signingDomain ?? recipients[0]?.reversePath.split('@').at(-1) ?? ''

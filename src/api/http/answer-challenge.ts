@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SecureContext, TlsOptions, TLSSocket } from 'node:tls'
 import { acmeProtocol, type ChallengeAnswers } from '../../platform/certificate/challenge-answers.ts'
+import { ciphersOfHttp } from '../../platform/certificate/served-ciphers.ts'
 import { sessionIdContext } from '../../platform/certificate/ticket-keys.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 
@@ -21,6 +22,7 @@ export function tlsOptionsOf({ cert, key, contextFor }: TlsFiles, challenges: Ch
   const options = {
     cert,
     key,
+    ciphers: ciphersOfHttp,
     sessionIdContext,
     SNICallback(this: object, name: string, done: (error: null, context?: SecureContext) => void) {
       done(null, checking.has(this) ? challenges?.tlsAnswer(name) : contextFor?.(name))

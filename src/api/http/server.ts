@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Stream } from 'node:stream'
 import type { SecureContext } from 'node:tls'
 import type { ChallengeAnswers } from '../../platform/certificate/challenge-answers.ts'
+import { ciphersOfHttp } from '../../platform/certificate/served-ciphers.ts'
 import { sessionIdContext } from '../../platform/certificate/ticket-keys.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 import type { HostPort } from '../../platform/config/setting-types.ts'
@@ -109,7 +110,7 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
     useCertificate({ cert, key, tickets }) {
       for (const server of servers) {
         if (!(server instanceof TlsServer)) continue
-        server.setSecureContext({ cert, key, sessionIdContext })
+        server.setSecureContext({ cert, key, ciphers: ciphersOfHttp, sessionIdContext })
         shareTickets(server, { tickets })
       }
     },

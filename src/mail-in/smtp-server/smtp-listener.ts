@@ -12,6 +12,7 @@ import {
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { ConnectionSlot } from '../../platform/connection/connection-slots.ts'
 import { interceptConnections } from '../../platform/connection/intercept-connections.ts'
+import { ciphersOfSmtp } from '../../platform/certificate/served-ciphers.ts'
 import { sessionIdContext } from '../../platform/certificate/ticket-keys.ts'
 import { listen } from '../../platform/connection/listen.ts'
 import { takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
@@ -217,6 +218,7 @@ const libraryOptions = (settings: SmtpPortSettings, needsNoLogin: boolean): SMTP
   SNICallback: (name, done) => done(null, settings.tls.contextFor?.(name)),
   // The library would offer TLS 1.0.
   minVersion: 'TLSv1.2',
+  ciphers: ciphersOfSmtp,
   authMethods: needsNoLogin ? [] : ['PLAIN', 'LOGIN'],
   // The address decides whether a connection may log in without TLS.
   allowInsecureAuth: true,

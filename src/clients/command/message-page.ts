@@ -22,6 +22,9 @@ export function messagePage(email: Email, { account_id: accountId, source, size,
     `  to        ${[...email.to, ...(email.cc ?? []), ...(email.bcc ?? [])].join(', ')}`,
     `  subject   ${email.subject}`,
     `  status    ${email.status}${email.scheduled_at === null ? '' : `, scheduled for ${email.scheduled_at}`}`,
+    ...(email.require_tls === null
+      ? []
+      : [`  TLS       ${email.require_tls ? 'demanded at every step' : "whatever the recipient's policies say"}`]),
     ...email.recipients.flatMap((recipient) => ['', ...recipientLines(recipient, attempts)]),
   ]
   return `${lines.map(printable).join('\n')}\n`

@@ -70,7 +70,7 @@ function composeForward(
   heading: MailHeading,
   { hostname, to }: { hostname: string; to: string },
 ): SystemMail {
-  const { forwardPath, reversePath, remoteAddress, receivedAt } = mail
+  const { forwardPath, reversePath, remoteAddress, receivedAt, requireTls } = mail
   const text = [
     `This mail came to ${forwardPath} at ${hostname}. It is forwarded to you because the setting operator_email has your address.`,
     'To reply, write to its author. Nobody reads replies to this message.',
@@ -88,6 +88,7 @@ function composeForward(
     subject: `Mail to ${forwardPath}: ${heading.subject || '(no subject)'}`,
     autoSubmitted: 'auto-generated',
     headers: { [forwardedField]: [...heading.forwardedBy, hostname].join(', ') },
+    ...(requireTls && { transfer: { requireTls } }),
     multipart: 'mixed',
     parts: [textPart(text.join('\r\n')), attached(content)],
   }

@@ -89,6 +89,7 @@ async function keep(
     remoteAddress: client.address,
     ehloName: client.ehloName,
     tls: client.secure,
+    requireTls: mail.asked?.transfer?.requireTls === true,
     content,
   })
   if (!isKept) throw new SmtpRefusal(mailboxFull)

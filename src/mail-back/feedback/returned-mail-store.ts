@@ -22,6 +22,8 @@ export interface Arrival {
   remoteAddress: string
   ehloName: string
   tls: boolean
+  /** True if it came with REQUIRETLS (RFC 8689). */
+  requireTls: boolean
   /** Begins with our Received field; may be in shared memory. */
   content: Uint8Array
 }
@@ -48,6 +50,8 @@ export interface ReturnedMail extends ReturnPathRecipient {
   size: number
   /** How often it was handled in vain. */
   retries: number
+  /** True if it may go on only with REQUIRETLS (RFC 8689). */
+  requireTls: boolean
 }
 
 /** Where mail comes from: the client's network, or the account of the recipient whose token is in the address, else `none`. */
@@ -68,6 +72,7 @@ export interface ReturnedMailRow extends Row {
   remote_address: string
   size: number
   retries: number
+  require_tls: number | null
 }
 
 interface ReturnedMailStoreServices extends Pick<BaseServices, 'db' | 'clock'> {
@@ -196,10 +201,10 @@ interface NewReturnedMail {
 const insertReturnedMail = (id: string, { arrival, address, now }: NewReturnedMail): Statement => ({
   sql: `insert into returned_mail
           (id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, ehlo_name, tls, size, content_id, state,
-           due_at, network, token_account)
+           due_at, network, token_account, require_tls)
         values
           (:id, :now, :purpose, :recipientId, :reversePath, :forwardPath, :remoteAddress, :ehloName, :tls, :size, :contentId, 'received',
-           :now, :network, coalesce((select account_id from recipient where id = :recipientId), 'none'))`,
+           :now, :network, coalesce((select account_id from recipient where id = :recipientId), 'none'), :requireTls)`,
   params: {
     id,
     now,
@@ -211,6 +216,7 @@ const insertReturnedMail = (id: string, { arrival, address, now }: NewReturnedMa
     size: arrival.content.length,
     contentId: arrival.id,
     network: clientNetwork(arrival.remoteAddress),
+    requireTls: arrival.requireTls ? 1 : null,
   },
 })
 
@@ -228,7 +234,7 @@ export const claimReturnedMail = (
                        where state = 'received' and purpose = :purpose and ${sourceColumns[by]} = :name and owner is null
                          and (due_at <= :now or due_at > :latest)
                        order by due_at, id limit :limit offset :skip) and owner is null
-         returning id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size, retries`,
+         returning id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size, retries, require_tls`,
   params: { purpose, name, ...range },
 })
 
@@ -242,6 +248,7 @@ export const returnedMailOf = (row: ReturnedMailRow): ReturnedMail => ({
   remoteAddress: row.remote_address,
   size: row.size,
   retries: row.retries,
+  requireTls: row.require_tls === 1,
 })
 
 const removeReturnedMail = (cutoff: number): Statement => ({

@@ -235,7 +235,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`event_retention`',
     erased: 'reverse_path summary',
     none: `id received_at purpose recipient_id forward_path remote_address ehlo_name tls size content_id state owner due_at retries
-      result account_id message_id settled_at network token_account`,
+      result account_id message_id settled_at network token_account require_tls`,
   },
   returned_mail_content: {
     about: "that mail's content, as received",

@@ -31,6 +31,7 @@ async function handlerFor(operatorEmail: string | null, hostname = 'relay.exampl
     remoteAddress: '192.0.2.1',
     size: 100,
     retries: 0,
+    requireTls: false,
     ...fields,
   })
   return { handler, mailWith, sent, clock }
@@ -55,6 +56,12 @@ test('the operator gets the original mail, attached to a message of ours', async
   )
   expect(parsed.attachments.map(({ contentType }) => contentType)).toEqual(['message/rfc822'])
   expect(parsed.attachments[0]?.content.toString()).toBe(person.toString())
+})
+
+test('mail that came with REQUIRETLS goes on with it alone', async () => {
+  const { handler, mailWith, sent } = await handlerFor('me@example.com')
+  for (const requireTls of [true, false]) await handler(mailWith({ requireTls }), person)
+  expect(sent.map(({ transfer }) => transfer)).toEqual([{ requireTls: true }, undefined])
 })
 
 test('mail with lines that are too long for SMTP is attached as a file', async () => {

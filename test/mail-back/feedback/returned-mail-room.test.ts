@@ -32,6 +32,7 @@ async function tenPlaces() {
       remoteAddress: `192.0.2.${sources++}`,
       ehloName: 'mx.example',
       tls: true,
+      requireTls: false,
       content: Buffer.from('Subject: hi\r\n\r\nhello\r\n'),
     })
     if (settled) await db.write([{ sql: "update returned_mail set state = 'done' where content_id = :id", params: { id } }])

@@ -67,6 +67,7 @@ async function arrive(
       remoteAddress,
       ehloName: 'mx.example',
       tls: true,
+      requireTls: false,
       content: Buffer.from(text),
     }),
   ).toBe(true)

@@ -27,6 +27,7 @@ const arrival = (fields: Partial<Arrival> = {}): Arrival => ({
   remoteAddress: '192.0.2.1',
   ehloName: 'mx.example',
   tls: true,
+  requireTls: true,
   content: Buffer.from('Subject: hi\r\n\r\nhello\r\n'),
   ...fields,
 })
@@ -56,6 +57,7 @@ test('a message has a row for each recipient and one content', async () => {
     remoteAddress: '192.0.2.1',
     size: 22,
     retries: 0,
+    requireTls: true,
   })
   for (const { id } of found) expect(Buffer.from((await returnedMail.content(id)) ?? []).toString()).toContain('hello')
   expect(await contentsLeft()).toBe(1)

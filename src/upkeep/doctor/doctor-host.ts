@@ -3,6 +3,7 @@ import { readFile, stat, statfs } from 'node:fs/promises'
 import { connect, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls } from 'node:tls'
+import { isLocalAddress } from '../../platform/connection/is-local-address.ts'
 import { openFileLimit } from '../../platform/connection/open-files.ts'
 import { offsetIn, sntpRequest } from './examine-clock.ts'
 import type { DiskSpace } from './examine-disk.ts'
@@ -14,6 +15,8 @@ import { reasonOf } from '../../platform/plain-reason.ts'
 export interface DoctorHost {
   interfaceAddresses(): string[]
   greet: Greet
+  /** Whether connections can leave from this address. */
+  isLocalAddress(address: string): Promise<boolean>
   /** Who answers at the URL of a server's health. */
   askHealth(url: string): Promise<WebAnswer>
   /** How far our clock is ahead of the time server's, ms. */
@@ -37,6 +40,7 @@ const maxHealth = 64 * 1024
 export const realHost: DoctorHost = {
   interfaceAddresses: () => Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
   greet,
+  isLocalAddress,
   askHealth,
   clockOffset,
   diskSpace: (directory) =>
@@ -53,9 +57,10 @@ export const realHost: DoctorHost = {
   openFileLimit,
 }
 
-function greet(address: string, port: number, isTls = false): ReturnType<Greet> {
+function greet(address: string, port: number, isTls = false, from?: string): ReturnType<Greet> {
   const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<Greet>>>()
-  const socket = isTls ? connectTls({ host: address, port, rejectUnauthorized: false }) : connect({ host: address, port })
+  const at = { host: address, port, ...(from !== undefined && { localAddress: from }) }
+  const socket = isTls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at)
   let received = ''
   const timer = setTimeout(() => resolve({ fault: 'no answer' }), connectMs)
   socket.setEncoding('latin1')

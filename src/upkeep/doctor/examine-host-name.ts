@@ -8,7 +8,7 @@ import { type Finding, sayOf } from './finding.ts'
 type Names = Pick<DnsResolver, 'a' | 'aaaa' | 'ptr'>
 
 /** An address that this server sends from, as others see it. */
-interface SendingAddress {
+export interface SendingAddress {
   address: string
   /** False if the machine has no public address of this family itself, so we assume that of the host name. */
   isOwn: boolean

@@ -6,10 +6,10 @@ import { type Finding, sayOf } from './finding.ts'
 /** The result of a connection: the first line, or why there was none. */
 export type Greeting = { line: string } | { fault: string }
 
-/** Connects, with or without TLS from the first byte, and reads one line; never throws, and ends by itself. */
-export type Greet = (address: string, port: number, isTls?: boolean) => Promise<Greeting>
+/** Connects, with or without TLS from the first byte, from one of our addresses if given, and reads one line; never throws, and ends by itself. */
+export type Greet = (address: string, port: number, isTls?: boolean, from?: string) => Promise<Greeting>
 
-interface Greeter extends HostPort {
+export interface Greeter extends HostPort {
   isTls?: boolean
 }
 
@@ -28,13 +28,17 @@ function bestOf(greetings: (Greeting | null)[]): Greeting {
   return given.find(isGreeted) ?? given.find((greeting) => !hasNoWay(greeting)) ?? given[0] ?? { fault: 'its address was not found' }
 }
 
+/** What tells most about the host, over either family. */
+export const bestGreeting = async (host: Greeter, resolver: Resolver, greet: Greet): Promise<Greeting> =>
+  bestOf(await tryHost(host, resolver, greet))
+
 /** Over IPv4 and over IPv6; null for a family of which the host has no address. */
 async function tryHost({ host, port, isTls }: Greeter, resolver: Resolver, greet: Greet): Promise<(Greeting | null)[]> {
   const answers = isIP(host) === 0 ? await Promise.all([resolver.a(host), resolver.aaaa(host)]) : [{ records: [host] }]
   return Promise.all(answers.map(({ records: [address] }) => (address === undefined ? null : greet(address, port, isTls))))
 }
 
-const isGreeted = (greeting: Greeting): boolean => 'line' in greeting && /^220[ -]/.test(greeting.line)
+export const isGreeted = (greeting: Greeting): boolean => 'line' in greeting && /^220[ -]/.test(greeting.line)
 
 /** Whether this machine has no network of the address's family; it says nothing about the host. */
 export const hasNoWay = (greeting: Greeting): boolean =>
@@ -56,12 +60,13 @@ function judgeIpv6(tries: { host: HostPort; greeting: Greeting }[]): Finding[] {
 export function judgeTries(tries: { host: HostPort; greeting: Greeting }[]): Finding {
   const say = sayOf('port_25')
   const bad = tries.filter(({ greeting }) => !isGreeted(greeting))
-  const hosts = bad
-    .map(({ host, greeting }) => `${host.host} port ${host.port}: ${'fault' in greeting ? greeting.fault : `"${shown(greeting.line)}"`}`)
-    .join('; ')
+  const hosts = bad.map(({ host, greeting }) => shownGreeting(host, greeting)).join('; ')
   if (bad.length === 0) return say.ok('port_25_open', { hosts: tries.map(({ host }) => host.host).join(', ') })
   return bad.length < tries.length ? say.warning('port_25_partly_open', { hosts }) : say.failed('port_25_closed', { hosts })
 }
+
+export const shownGreeting = ({ host, port }: HostPort, greeting: Greeting): string =>
+  `${host} port ${port}: ${'fault' in greeting ? greeting.fault : `"${shown(greeting.line)}"`}`
 
 /** A line that a stranger wrote, for people. */
 export const shown = (line: string): string => line.slice(0, 100).replace(/[^ -~]/gu, '?')

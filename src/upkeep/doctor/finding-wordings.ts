@@ -88,6 +88,21 @@ export const findingWordings = {
       'Mail leaves over IPv4 first, so only hosts without IPv4 are concerned, and attempts take longer. Ask your provider to open outgoing port 25 for IPv6 too, or have the firewall reject it.',
   },
 
+  source_open: { what: '{address} of delivery.source_addresses: {hosts} can be reached from there.' },
+  source_missing: {
+    what: 'This machine does not have {address} of delivery.source_addresses. Mail leaves from the others.',
+    advice: 'Add the address to an interface, or remove it from the setting.',
+  },
+  source_closed: {
+    what: 'From {address} of delivery.source_addresses no MX host can be reached: {hosts}.',
+    advice:
+      'Ask your provider to open outgoing port 25 for this address, check your firewall and the routes from it, or remove it from the setting.',
+  },
+  source_untested: {
+    what: '{address} of delivery.source_addresses was not tested: none of the hosts has an address of its family, or the machine has no network of it.',
+    advice: 'Add to doctor.port_25_hosts an MX host that has one.',
+  },
+
   host_name_not_full: {
     what: 'This server calls itself "{host}", which is not a name in the DNS.',
     advice: 'Set hostname to its full name, such as mail.example.com, and publish that name with the address that mail leaves from.',

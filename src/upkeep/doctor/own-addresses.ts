@@ -4,9 +4,8 @@ import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { listNodes } from '../../platform/store/node-rows.ts'
 import { type ServerRecord, serverRecords } from '../../senders/sending-domain/server-records.ts'
-import { isFullName } from '../../platform/smtp/domain-name.ts'
 import { realHost } from './doctor-host.ts'
-import { addressesOf, sendingAddresses } from './examine-host-name.ts'
+import { namedAddresses } from './examine-sources.ts'
 
 interface MachineServices {
   config: Config
@@ -27,8 +26,9 @@ export async function ownAddresses(services: OwnServices): Promise<string[]> {
 /** Those of this machine. */
 export async function addressesOfMachine({ config, resolver }: MachineServices): Promise<string[]> {
   if (config.delivery.smarthost) return []
-  const published = isFullName(config.hostname) ? await addressesOf(config.hostname, resolver) : []
-  return sendingAddresses(realHost.interfaceAddresses(), published).map(({ address }) => address)
+  const { hostname, delivery } = config
+  const named = await namedAddresses({ hostname, sources: delivery.sourceAddresses, resolver }, realHost.interfaceAddresses())
+  return [...new Set(named.map(({ address }) => address))]
 }
 
 /** The records to publish for this server. */

@@ -18,7 +18,7 @@ import { judgeAttempts, judgeCertificate } from './examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
 import { judgeDatabase, judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
-import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses, someOfEachFamily } from './examine-host-name.ts'
+import { addressesOf, judgeHostName, someOfEachFamily } from './examine-host-name.ts'
 import { judgeFamilies } from './examine-families.ts'
 import { judgeNodes } from './examine-nodes.ts'
 import { examineKeyFile } from './examine-key-file.ts'
@@ -26,6 +26,7 @@ import { examinePort25 } from './examine-port-25.ts'
 import { examineEachServer, examineResolver } from './examine-resolver.ts'
 import { judgeTlsReports } from './examine-tls-reports.ts'
 import { examineWayBack } from './examine-way-back.ts'
+import { examineNames, examineSources, namedAddresses } from './examine-sources.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
 interface DoctorServices extends Pick<BaseServices, 'db' | 'clock' | 'files'> {
@@ -97,29 +98,31 @@ async function examineWayOut({ config, resolver, host }: DoctorServices): Promis
   if (config.mode === 'sandbox') return [say.skipped('port_25_sandbox')]
   const { smarthost, smarthostTls } = config.delivery
   const hosts = smarthost ? [{ ...smarthost, isTls: smarthostTls === 'implicit' }] : config.doctor.port25Hosts
-  return examinePort25(hosts, resolver, host.greet)
+  const [bySystem, bySource] = await Promise.all([
+    examinePort25(hosts, resolver, host.greet),
+    examineSources(config.delivery.sourceAddresses, hosts, { ...host, resolver }),
+  ])
+  return [...bySystem, ...bySource]
 }
 
 async function examineAddresses({ config, resolver, host, nodes }: DoctorServices): Promise<Finding[]> {
   const { hostname, delivery, doctor } = config
-  const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
-  const ofMachine = sendingAddresses(host.interfaceAddresses(), found)
+  const sources = delivery.sourceAddresses
+  const ofMachine = await namedAddresses({ hostname, sources, resolver }, host.interfaceAddresses())
   const told = new Set(nodes.flatMap(({ addresses }) => addresses))
   for (const { address } of ofMachine) told.delete(address)
-  const sending = [...ofMachine, ...[...told].map((address) => ({ address, isOwn: true }))]
-  const named = judgeHostName(hostname, found, sending)
   if (delivery.smarthost) {
+    const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
+    const named = judgeHostName(hostname, found, ofMachine)
     return [named, ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('via_smarthost'))]
   }
-  const [reverse, listings] = await Promise.all([
-    examineReverseDns(hostname, sending, resolver),
-    examineBlocklists(
-      doctor.dnsbls,
-      sending.map(({ address }) => address),
-      resolver,
-    ),
+  // What other nodes call themselves at theirs is known to them.
+  const ofOthers = [...told].map((address) => ({ address, isOwn: true, name: hostname }))
+  const [named, listings] = await Promise.all([
+    examineNames(hostname, sources.length > 0 ? ofMachine : [...ofMachine, ...ofOthers], resolver),
+    examineBlocklists(doctor.dnsbls, [...new Set([...ofMachine, ...ofOthers].map(({ address }) => address))], resolver),
   ])
-  return [named, ...reverse, ...listings]
+  return [...named, ...listings]
 }
 
 async function examineReturnPath({ config, resolver, host }: DoctorServices): Promise<Finding[]> {

@@ -66,6 +66,7 @@ const healthy: FakeNameTable = {
 const host: DoctorHost = {
   interfaceAddresses: () => ['127.0.0.1', '8.8.8.8'],
   greet: (address) => Promise.resolve({ line: address === '8.8.8.8' ? '220 mail.shop.test ESMTP' : '220 mx.big.test' }),
+  isLocalAddress: () => Promise.resolve(true),
   askHealth: () => Promise.resolve('sterna'),
   clockOffset: () => Promise.resolve(5),
   diskSpace: () => Promise.resolve({ free: 50 * 1024 ** 3, size: 100 * 1024 ** 3 }),
@@ -210,6 +211,49 @@ test('the addresses of all nodes need a place in the DNS, a reverse name and a g
   const beside = but('host_name warning', 'dnsbl failed')
   beside.splice(beside.indexOf('reverse_dns ok') + 1, 0, 'reverse_dns failed')
   expect(await statuses({ ...healthy, '9.9.9.9.bl.test': { a: ['127.0.0.2'] } }, {}, config, [other])).toEqual(beside)
+})
+
+const sourcesSet = () =>
+  loadConfig({
+    env: {
+      ...env,
+      STERNA_HOSTNAME: 'mail.shop.test',
+      STERNA_DOCTOR_PORT_25_HOSTS: 'mx.big.test',
+      STERNA_DOCTOR_DNSBLS: 'bl.test',
+      STERNA_DELIVERY_SOURCE_ADDRESSES: '8.8.8.8, 9.9.9.9 two.shop.test',
+    },
+  })
+const about = (found: string[]): string[] => found.filter((line) => /^(port_25|host_name|reverse_dns|dnsbl) /.test(line))
+
+test('each source address is proved by itself: its name, its reverse name, its port 25 and its reputation', async () => {
+  const second = { 'two.shop.test': { a: ['9.9.9.9'] }, '9.9.9.9.in-addr.arpa': { ptr: ['two.shop.test'] } as never }
+  expect(about(await statuses({ ...healthy, ...second }, {}, sourcesSet()))).toEqual([
+    'port_25 ok',
+    'port_25 ok',
+    'port_25 ok',
+    'host_name ok',
+    'host_name ok',
+    'reverse_dns ok',
+    'reverse_dns ok',
+    'dnsbl ok',
+  ])
+})
+
+test('a source address is faulty that the machine lacks, that reaches nobody, that has no name, or that is listed', async () => {
+  const greet: DoctorHost['greet'] = async (address, port, isTls, from) =>
+    from === '8.8.8.8' ? { fault: 'connect ETIMEDOUT' } : host.greet(address, port, isTls)
+  const isLocalAddress = async (address: string) => address !== '9.9.9.9'
+  const listed = { '9.9.9.9.bl.test': { a: ['127.0.0.2'] } }
+  expect(about(await statuses({ ...healthy, ...listed }, { greet, isLocalAddress }, sourcesSet()))).toEqual([
+    'port_25 ok',
+    'port_25 failed',
+    'port_25 failed',
+    'host_name ok',
+    'host_name failed',
+    'reverse_dns ok',
+    'reverse_dns failed',
+    'dnsbl failed',
+  ])
 })
 
 test('with a smarthost, and in the sandbox, there is less to look at', async () => {

@@ -94,6 +94,21 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
       'E-Mails gehen zuerst über IPv4 hinaus; es betrifft also nur Hosts ohne IPv4, und Versuche dauern länger. Bitten Sie Ihren Anbieter, den ausgehenden Port 25 auch für IPv6 zu öffnen, oder lassen Sie ihn die Firewall ablehnen.',
   },
 
+  source_open: { what: '{address} aus delivery.source_addresses: Von dort aus zu erreichen: {hosts}.' },
+  source_missing: {
+    what: 'Dieser Rechner hat {address} aus delivery.source_addresses nicht. E-Mails gehen von den anderen aus.',
+    advice: 'Fügen Sie die Adresse einer Schnittstelle hinzu, oder nehmen Sie sie aus der Einstellung.',
+  },
+  source_closed: {
+    what: 'Von {address} aus delivery.source_addresses ist kein MX-Host zu erreichen: {hosts}.',
+    advice:
+      'Bitten Sie Ihren Anbieter, den ausgehenden Port 25 für diese Adresse zu öffnen, prüfen Sie Ihre Firewall und die Routen von dort, oder nehmen Sie sie aus der Einstellung.',
+  },
+  source_untested: {
+    what: '{address} aus delivery.source_addresses wurde nicht geprüft: Kein Host hat eine Adresse dieser Familie, oder der Rechner hat kein Netz dafür.',
+    advice: 'Fügen Sie doctor.port_25_hosts einen MX-Host hinzu, der eine hat.',
+  },
+
   host_name_not_full: {
     what: 'Dieser Server nennt sich „{host}“; das ist kein Name im DNS.',
     advice:

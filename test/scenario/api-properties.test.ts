@@ -10,6 +10,7 @@ import { encodedBody } from '../support/encoded-body.ts'
 import type { Fitting } from '../support/fitting.ts'
 import { fittingObjects } from '../support/fitting-objects.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
+import { keepTlsReport } from '../support/keep-tls-report.ts'
 import { KnownPaths } from '../support/known-paths.ts'
 import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
 import { requestsTo, type GeneratedRequest } from '../support/request-arbitrary.ts'
@@ -130,6 +131,7 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
     domain: 'sender.example',
     userId: 'usr_01kahk3yq4x8v5t2n7m9b6c1d0',
     feedbackId,
+    tlsReportId: await keepTlsReport(relay.relay.services),
   })
   for (const place of Object.keys(objects)) known.addPath(pathTo(place, objects, { exists: true }))
   known.add('/compat/mailgun/v3/{domain}', { domain: 'sender.example' })

@@ -19,7 +19,7 @@ export async function made(call: Call, path: string, body: unknown): Promise<any
  */
 export async function makeObjects(
   call: Call,
-  own: { accountId: string; domain: string; userId: string; feedbackId: string },
+  own: { accountId: string; domain: string; userId: string; feedbackId: string; tlsReportId: string },
 ): Promise<Record<string, string>> {
   const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
   const webhook = await make('/api/webhooks', {
@@ -70,6 +70,7 @@ export async function makeObjects(
     '/api/accounts/{id}': own.accountId,
     '/api/users/{id}': own.userId,
     '/api/feedback/{id}': own.feedbackId,
+    '/api/tls-reports/{id}': own.tlsReportId,
     '/api/queue/{domain}': own.domain,
   }
 }

@@ -18,7 +18,7 @@ export interface Draft extends AttemptContext {
 export const draftFor = (recipientId: string, { at, destination, isOwnMail }: DeliveryJob, { connection }: DeliverServices): Draft => ({
   recipientId,
   at,
-  ...(!isOwnMail && { reportedFor: destination }),
+  reportedFor: isOwnMail ? null : destination,
   beganAt: performance.now(),
   endsAt: performance.now() + connection.timeouts.attempt,
   transcript: new Transcript(),

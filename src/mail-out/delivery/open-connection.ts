@@ -72,7 +72,7 @@ export async function openConnection(
   const opened = await openSomehow(host, policy, services, { ...context, seen })
   const { shown, sourceAddress } = seen
   const { reportedFor: destination } = context
-  if (shown && destination !== undefined && !host.smarthost) {
+  if (shown && destination && !host.smarthost) {
     const published = noPolicy(destination)
     const failure = failureOf(shown, policy, published)
     services.noteSession({ destination, policy: published, mxHost: host.name, address: host.address, sourceAddress, failure })

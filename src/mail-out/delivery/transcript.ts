@@ -45,6 +45,6 @@ export interface AttemptContext {
   transcript: Transcript
   /** performance.now() at which its time is over. */
   endsAt: number
-  /** The recipient's domain, if reports on TLS count the sessions that are opened for it. */
-  reportedFor?: string
+  /** The recipient's domain, if reports on TLS count the sessions that are opened for it; default: null. */
+  reportedFor?: string | null
 }

@@ -24,7 +24,7 @@ export type Transfer = (HostOutcome & Sent) | 'stale' | 'no room' | 'not ours'
 
 interface Sent {
   sent: boolean
-  /** True if the connection broke although more commands had been sent than were answered. */
+  /** True if the connection broke before anything was decided, although more commands had been sent than were answered. */
   hasLostCommands?: boolean
 }
 
@@ -128,7 +128,7 @@ export class MxConnection {
       this.quit()
       return 'stale'
     }
-    return { ...this.#verdict(phase, heard), sent: false, hasLostCommands: this.#hasLost(answers) }
+    return { ...this.#verdict(phase, heard), sent: false, hasLostCommands: 'broken' in heard && this.#hasLost(answers) }
   }
 
   /** Whether what was sent ahead of replies may have been dropped. Inside TLS only the host itself can drop it, and answers the first. */

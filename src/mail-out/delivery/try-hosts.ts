@@ -33,8 +33,10 @@ export class HostTries {
   readonly #outcomes = new Map<RouteHost, Outcome>()
   /** Names of hosts that lack what the message needs. */
   #lacking: Set<string> | undefined
-  /** Why a host was not asked, by its name. */
+  /** Why a host in backoff was not asked, by its name. */
   #unasked: Map<string, string> | undefined
+  /** One that may be tried, but not by this attempt. */
+  #endedBefore: RouteHost | null = null
   #count = 0
   /** True if this machine has lost the address that it connected from, so another is chosen next. */
   #hasOtherSource = false
@@ -51,13 +53,12 @@ export class HostTries {
     const { job, services } = this.#transferring
     for (let each = this.#tries.shift(); each; each = this.#tries.shift()) {
       if (!this.#mayTry(each)) continue
-      if (this.#isOver) {
-        this.#leaveOut(each.host, `${each.host.name} has not been tried yet`)
+      const lease = this.#isOver ? null : await services.pool.acquire(each.host, each.policy)
+      if (!lease && !this.#draft) return this.#postponed()
+      if (!lease) {
+        this.#endedBefore = each.host
         break
       }
-      const lease = await services.pool.acquire(each.host, each.policy)
-      if (!lease && !this.#draft) return this.#postponed()
-      if (!lease) break
       // Another job may have found it down in the meantime.
       if (!lease.connection && !this.#mayTry(each)) {
         lease.release(null)
@@ -71,7 +72,10 @@ export class HostTries {
       if (chosen === null) continue
       const verdict = chosen === 'out of sockets' ? chosen : await askHost(chosen, this.#recipient, this.#transferring, draft)
       if (typeof verdict === 'string' && this.#outcomes.size === 0) return this.#postponed()
-      if (typeof verdict === 'string' || chosen === 'out of sockets') break
+      if (typeof verdict === 'string' || chosen === 'out of sockets') {
+        this.#endedBefore = each.host
+        break
+      }
       this.#note(chosen.each, verdict, draft)
       if (!verdict.nextHost && this.#outcomes.has(chosen.each.host)) return attemptOf(draft, verdict.outcome, job)
     }
@@ -98,15 +102,10 @@ export class HostTries {
     if (this.#lacking?.has(host.name)) return false
     // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
     const backoff = this.#outcomes.has(host) ? undefined : backoffOfHost(host, this.#transferring)
-    if (backoff) this.#leaveOut(host, backoff.reason)
+    if (backoff) (this.#unasked ??= new Map()).set(host.name, backoff.reason)
     const known = this.#transferring.failed.get(host)
     if (!backoff && known) this.#outcomes.set(host, known)
     return !backoff && !known
-  }
-
-  #leaveOut({ name }: RouteHost, reason: string): void {
-    this.#unasked ??= new Map()
-    this.#unasked.set(name, reason)
   }
 
   #note(each: Try, verdict: HostOutcome, draft: Draft): void {
@@ -189,10 +188,11 @@ export class HostTries {
     }
   }
 
-  /** A host that was not asked at any address may take what the others refuse. */
+  /** A host in backoff that was not asked at any address may take what the others refuse, and so may one that the attempt did not come to. */
   #outcome(): Outcome {
     const names = new Set([...this.#outcomes.keys()].map(({ name }) => name))
     const unasked = [...(this.#unasked ?? [])].flatMap(([name, reason]) => (names.has(name) ? [] : [deferral('other', reason).outcome]))
+    if (this.#endedBefore) unasked.push(deferral('other', `${this.#endedBefore.name} has not been tried yet`).outcome)
     return outcomeOfHosts([...unasked, ...this.#outcomes.values()])
   }
 }

@@ -6,6 +6,7 @@ import type { Attempt, Deferred } from '../../../src/mail-out/delivery/attempt.t
 import { ContentRequests, type ContentAnswer } from '../../../src/mail-out/delivery/content-requests.ts'
 import type { AddedField } from '../../../src/mail/message/added-field.ts'
 import { deliver } from '../../../src/mail-out/delivery/deliver.ts'
+import { plain } from '../../../src/mail-out/delivery/transport-policy.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import type { FakeMx, MxAction, MxHooks, MxSession } from '../../support/fake-mx.ts'
@@ -446,6 +447,51 @@ describe('several hosts', () => {
     expect([one.sessions.length, two.sessions.length]).toEqual([1, 0])
   })
 
+  const lacksSmtputf8 = { extensions: [] }
+
+  it('mail that the first refuses for good waits while there is no connection to be had to the other', async () => {
+    const one = await testMx(lacksSmtputf8)
+    const two = await testMx({ host: '127.0.0.2', port: one.port })
+    const delivery = testDelivery([one, two], { limits: { maxConnectionsPerHost: 1, waitMs: 50 } })
+    const other = await delivery.services.pool.acquire({ name: 'mx2.example.com', address: two.host, port: two.port }, plain)
+    expect(told(await delivery.attempt(jobOf({ smtputf8: true })))).toBe('deferred other')
+    other?.release(null)
+    expect(await delivery.attempt(jobOf({ smtputf8: true }))).toMatchObject({ outcome: { type: 'delivered' }, address: two.host })
+  })
+
+  it('mail that the first refuses for good waits while the machine lacks the address that it would go to the other from', async () => {
+    const one = await testMx(lacksSmtputf8)
+    const two = await testMx({ host: '::1', port: one.port })
+    const delivery = testDelivery([one, two], {
+      sources: [{ address: '2001:db8::77', ehloName: null }],
+      resolver: fakeResolver({
+        'example.com': {
+          mx: [
+            [0, 'mx1.example.com'],
+            [1, 'mx2.example.com'],
+          ],
+        },
+        'mx1.example.com': { a: [one.host] },
+        'mx2.example.com': { aaaa: [two.host] },
+      }),
+    })
+    expect(told(await delivery.attempt(jobOf({ smtputf8: true })))).toBe('deferred other')
+    expect(two.sessions).toHaveLength(0)
+  })
+
+  it('mail that as many addresses as one attempt tries refuse for good waits for those not asked', async () => {
+    const everywhere = await testMx({ host: '0.0.0.0', on: { banner: () => '521 never' } })
+    const names = [1, 2, 3].map((n) => `mx${n}.example.com`)
+    const eightOf = (n: number): string[] => [1, 2, 3, 4, 5, 6, 7, 8].map((i) => `127.0.${n}.${i}`)
+    const resolver = fakeResolver({
+      'example.com': { mx: names.map((name, i) => [i, name]) },
+      ...Object.fromEntries(names.map((name, i) => [name, { a: eightOf(i + 3) }])),
+    })
+    const attempt = await testDelivery([everywhere], { resolver }).attempt()
+    expect(everywhere.sessions).toHaveLength(20)
+    expect([told(attempt), (attempt.outcome as Deferred).reason]).toEqual(['deferred other', 'mx3.example.com has not been tried yet'])
+  })
+
   it('a host that failed is not tried again for every recipient of a job', async () => {
     const { one, two, delivery } = await pair({ banner: () => '421 busy' })
     const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com', 'c@example.com'] }))
@@ -665,6 +711,26 @@ describe('a host that drops what was sent ahead of its replies', () => {
     expect(commands).toEqual(['EHLO', 'MAIL', ...alone])
     expect(told(await delivery.attempt())).toBe('delivered')
     expect(commands).toEqual(['EHLO', 'MAIL', ...alone, ...alone])
+  })
+
+  it.each<[keyof MxHooks, string, string]>([
+    ['mail', '421 4.3.2 busy', 'deferred other'],
+    ['mail', '550 5.7.1 blocked', 'bounced soft policy'],
+    ['rcpt', '550 5.1.1 no such user', 'bounced hard invalid_recipient'],
+    ['rcpt', '450 4.2.0 later', 'deferred other'],
+  ])('is not one that answers %s with %s and hangs up: that answer counts, and nothing is asked again', async (phase, reply, expected) => {
+    const mx = await testMx({ on: { [phase]: () => ({ reply, end: 'close' }) } })
+    const delivery = testDelivery([mx])
+    expect(told(await delivery.attempt())).toBe(expected)
+    expect(mx.sessions).toHaveLength(1)
+    mx.on = {}
+    expect(told(await delivery.attempt())).toBe('delivered')
+    // It still gets all commands at once.
+    expect(
+      linesOf(await delivery.attempt())
+        .map(([, side]) => side)
+        .join(''),
+    ).toContain('ccc')
   })
 
   it('and does so in any case is not asked twice again', async () => {

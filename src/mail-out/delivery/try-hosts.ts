@@ -175,6 +175,7 @@ export class HostTries {
       const verdict = unreachable(host, { fault, code })
       draft.transcript.note(`${hostText(host)}: ${fault}`)
       draft.last = one.each
+      draft.connection = null
       this.#outcomes.set(host, verdict.outcome)
       failedHosts.set(host, verdict.outcome)
       if (noteUnopened(verdict, one.each, startedAt, services)) this.#hasOtherSource = true

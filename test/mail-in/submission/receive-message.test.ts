@@ -93,6 +93,11 @@ describe('a message that is taken', () => {
     expect(relay.taken.at(-1)?.envelope).toMatchObject({ smtputf8: true, reversePath: 'mé@example.com', bodyType: '7bit' })
     expect(relay.taken.at(-1)?.envelope.recipients[0]?.forwardPath).toBe('yöu@xn--bcher-kva.example')
     expect(relay.taken.at(-1)?.text).toContain(' with UTF8SMTPA id ')
+    // Of a recipient's address the other recipients need nothing.
+    await client.pipeline(['MAIL FROM:<me@example.com> SMTPUTF8', 'RCPT TO:<yöu@example.net>', 'RCPT TO:<you@example.net>', 'DATA'])
+    client.write(`${from}\r\n\r\nhello\r\n.\r\n`)
+    await client.reply()
+    expect(relay.taken.at(-1)?.envelope).toMatchObject({ smtputf8: false })
   })
 
   test('tells nothing in Received that a client wrote into its EHLO', async () => {

@@ -5,6 +5,8 @@ import { simpleParser } from 'mailparser'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/clients/command/command-line.ts'
 import { parseTlsReport } from '../../src/mail-back/domain-report/parse-tls-report.ts'
+import { WebhookPoster } from '../../src/notify/webhook/post-webhook.ts'
+import { dnsResolver } from '../../src/platform/dns/dns-resolver.ts'
 import { startFakeMx, type FakeMx, type FakeMxOptions } from '../support/fake-mx.ts'
 import type { FakeZone } from '../support/fake-dns.ts'
 import { runTlsReports } from '../support/run-tls-reports.ts'
@@ -14,7 +16,7 @@ import { testCertificate } from '../support/test-certificates.ts'
 import { passTime, startTwoNodes, type TestNode } from '../support/two-nodes.ts'
 
 const hour = 3_600_000
-const settings = { tls_reports_sender: 'tls@sender.example', tls_reports_organization: 'Shop', webhooks_allow_private_addresses: 'true' }
+const settings = { tls_reports_sender: 'tls@sender.example', tls_reports_organization: 'Shop' }
 
 const asks = (rua: string) => ({ txt: [`v=TLSRPTv1; rua=${rua}`] })
 const at = (name: string, host: string): FakeZone => ({ [name]: { mx: [[0, `mx.${name}`]] }, [`mx.${name}`]: { a: [host] } })
@@ -23,6 +25,17 @@ async function startMx(options: FakeMxOptions): Promise<FakeMx> {
   const mx = await startFakeMx(options)
   onTestFinished(() => mx.close())
   return mx
+}
+
+/** What posts reports to loopback too. */
+function localPoster() {
+  const resolver = dnsResolver({ servers: [] })
+  const poster = new WebhookPoster({ resolver }, { allowPrivateAddresses: true, timeoutMs: 30_000, trustsAnyCertificate: true })
+  onTestFinished(async () => {
+    await poster.close()
+    resolver.close()
+  })
+  return { reportPoster: poster }
 }
 
 /** Takes reports over HTTPS, with a certificate that nobody trusts. */
@@ -67,7 +80,7 @@ test('a domain that asks for it hears once, by mail and by HTTPS, how the day wa
     '_smtp._tls.plain.example': asks(collector.uri),
     '_smtp._tls.reports.example': asks('mailto:tls@reports.example'),
   }
-  const relay = await startTestRelay({ ...settings, delivery_port: String(mx.port) }, zone)
+  const relay = await startTestRelay({ ...settings, delivery_port: String(mx.port) }, zone, localPoster())
   onTestFinished(() => relay.stop())
   const run = () => runTlsReports(relay.relay)
   const counted = () => relay.relay.services.db.read('select domain, sessions from tls_session order by domain')
@@ -176,7 +189,7 @@ test('a report that cannot be delivered is tried for a day, and again when an op
   const collector = await startCollector()
   collector.status = 500
   const zone: FakeZone = { ...at('rcpt.example', '127.0.3.14'), '_smtp._tls.rcpt.example': asks(collector.uri) }
-  const relay = await startTestRelay({ ...settings, delivery_port: String(mx.port) }, zone)
+  const relay = await startTestRelay({ ...settings, delivery_port: String(mx.port) }, zone, localPoster())
   onTestFinished(() => relay.stop())
   const { apiKeys, accounts } = relay.relay.services
   await relay.send('ann@rcpt.example')
@@ -211,6 +224,25 @@ test('a report that cannot be delivered is tried for a day, and again when an op
   expect((await call('GET', `/${report.id}`)).body).toMatchObject({ status: 'sent', report: { 'report-id': report.id } })
   expect(collector.posts).toHaveLength(tried + 1)
   expect((await call('POST', `/${report.id}/send`)).status).toBe(409)
+})
+
+test('nobody has a report posted to a private address, whatever webhooks may do', async () => {
+  const mx = await startMx({ host: '127.0.3.18' })
+  const collector = await startCollector()
+  const zone: FakeZone = { ...at('rcpt.example', '127.0.3.18'), '_smtp._tls.rcpt.example': asks(collector.uri) }
+  const allowed = { webhooks_allow_private_addresses: 'true', delivery_port: String(mx.port) }
+  const relay = await startTestRelay({ ...settings, ...allowed }, zone)
+  onTestFinished(() => relay.stop())
+  await relay.send('ann@rcpt.example')
+  await mx.waitForMessages(1)
+  await relay.restart()
+  relay.clock.set(Date.UTC(2026, 10, 22, 0, 10))
+  await runTlsReports(relay.relay)
+  relay.clock.advance(4 * hour)
+  await runTlsReports(relay.relay)
+  const [report] = await relay.relay.services.db.read<{ destinations: string }>('select destinations from tls_report')
+  expect(JSON.parse(report?.destinations ?? '')).toMatchObject([{ state: 'due', reason: '127.0.0.1 is not a public address.' }])
+  expect(collector.posts).toEqual([])
 })
 
 test('two nodes count together, and one report goes out, even if the one that began it dies', async () => {

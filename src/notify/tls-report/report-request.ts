@@ -1,3 +1,5 @@
+import { parseAddress } from '../../platform/smtp/address.ts'
+
 /** More are not served: a record could name thousands. */
 const maxAddresses = 4
 const maxAddressLength = 500
@@ -21,13 +23,13 @@ function isReportAddress(address: string): boolean {
   return protocol === 'mailto:' && mailboxOf(address) !== null
 }
 
-/** The address of a `mailto:` URI (RFC 6068 2); null for any other, and for several. */
+/** The address of a `mailto:` URI (RFC 6068 2), as `parseAddress` gives it; null for any other, and for several. */
 export function mailboxOf(address: string): string | null {
   if (!/^mailto:/i.test(address)) return null
   const encoded = address.slice('mailto:'.length).replace(/\?.*$/s, '')
   try {
-    const mailbox = decodeURIComponent(encoded)
-    return /^[^\s,<>@]+@[^\s,<>@]+$/.test(mailbox) ? mailbox : null
+    const parsed = parseAddress(decodeURIComponent(encoded))
+    return parsed.ok ? parsed.address : null
   } catch {
     return null
   }

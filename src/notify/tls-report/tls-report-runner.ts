@@ -122,12 +122,25 @@ export class TlsReportRunner {
     const packed = await pack(row.report ?? '')
     let current = row
     for (const [i, destination] of destinationsOf(row).entries()) {
-      if (destination.state !== 'due') continue
-      const mailbox = mailboxOf(destination.uri)
-      current = mailbox === null ? await this.#post(current, i, packed) : await this.#mail(current, i, { mailbox, packed })
+      if (destination.state === 'due') current = await this.#sendTo(current, i, packed)
     }
     if (destinationsOf(current).some(({ state }) => state === 'due')) await this.#later(current)
     else await this.#change(current, { ...current, state: 'sent', due_at: null })
+  }
+
+  /** A fault with one destination does not keep the report from the others. */
+  async #sendTo(row: TlsReportRow, i: number, packed: Uint8Array): Promise<TlsReportRow> {
+    const mailbox = mailboxOf(destinationsOf(row)[i]?.uri ?? '')
+    try {
+      return mailbox === null ? await this.#post(row, i, packed) : await this.#mail(row, i, { mailbox, packed })
+    } catch (error) {
+      if (error instanceof ConflictError || isTransientFault(error)) throw error
+      this.#services.log.error(
+        { domain: row.domain, error },
+        'a report on TLS could not be sent to one of its addresses; this is tried again',
+      )
+      return this.#note(row, i, { reason: 'This server could not send it; its log says why.' })
+    }
   }
 
   /** Accepts the mail that carries it, together with the note that this was done. */

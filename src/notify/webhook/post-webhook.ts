@@ -6,7 +6,8 @@ import { addressRule, type AllowedAddresses } from './webhook-address.ts'
 import { addressesOf } from './host-lookup.ts'
 
 export interface PosterSettings {
-  allowPrivateAddresses: AllowedAddresses
+  /** `never`: no setting can allow any, because strangers say where to post. */
+  allowPrivateAddresses: AllowedAddresses | 'never'
   /** Per attempt, from the DNS look-up to the response headers; real time. */
   timeoutMs: number
   /** True if a server may have any certificate; default: false. */
@@ -148,9 +149,10 @@ function guardedConnector(
   resolver: Resolver,
   { allowPrivateAddresses, timeoutMs, trustsAnyCertificate = false }: PosterSettings,
 ): buildConnector.connector {
-  const isAllowed = addressRule(allowPrivateAddresses)
-  const refusal = (what: string): Error =>
-    new Error(`${what} is not a public address; the setting webhooks.allow_private_addresses can allow others.`)
+  const isNever = allowPrivateAddresses === 'never'
+  const isAllowed = addressRule(isNever ? false : allowPrivateAddresses)
+  const advice = isNever ? '' : '; the setting webhooks.allow_private_addresses can allow others'
+  const refusal = (what: string): Error => new Error(`${what} is not a public address${advice}.`)
 
   const lookup: LookupFunction = (hostname, { all }, callback) => {
     addressesOf(hostname, resolver).then(

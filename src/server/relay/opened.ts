@@ -1,5 +1,6 @@
 import type { Core } from '../../api/core.ts'
 import type { loadDashboard } from '../../api/http/dashboard-bundle.ts'
+import type { WebhookPoster } from '../../notify/webhook/post-webhook.ts'
 import type { ConnectionShares } from '../../platform/connection/open-files.ts'
 import type { Nodes } from '../../platform/store/nodes.ts'
 import type { NodeReporter } from '../../upkeep/node-reporter.ts'
@@ -9,6 +10,8 @@ export interface Opened extends Core {
   shares: ConnectionShares
   version: string
   loadDashboard: typeof loadDashboard
+  /** See `RelayEnvironment`. */
+  reportPoster?: Pick<WebhookPoster, 'post'> | undefined
   nodes: Nodes
   reporter: NodeReporter
   /** Its name, the owner of what this process has in hand. */

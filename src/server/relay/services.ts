@@ -169,11 +169,11 @@ async function startSystemMail(services: Opened & Intake, stops: Stop[]) {
 
 /** Null if no reports on TLS are sent. */
 function tlsReportRunner(services: Opened & { systemMail: SystemMailer }, stops: Stop[]): TlsReportRunner | null {
-  const { config } = services
+  const { config, reportPoster } = services
   if (!sendsTlsReports(config)) return null
-  const { allowPrivateAddresses, timeout } = config.webhooks
   // RFC 8460 3 lets a server with a bad certificate have its reports: they may be about just that.
-  const poster = new WebhookPoster(services, { allowPrivateAddresses, timeoutMs: timeout, trustsAnyCertificate: true })
-  stops.push(() => poster.close())
-  return new TlsReportRunner({ ...services, poster, random: Math.random }, tlsReportSettings(config))
+  const limits = { allowPrivateAddresses: 'never', timeoutMs: config.webhooks.timeout, trustsAnyCertificate: true } as const
+  const own = new WebhookPoster(services, limits)
+  stops.push(() => own.close())
+  return new TlsReportRunner({ ...services, poster: reportPoster ?? own, random: Math.random }, tlsReportSettings(config))
 }

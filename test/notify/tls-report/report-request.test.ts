@@ -24,5 +24,11 @@ test.each([
   ['MAILTO:a%2Bc@b.example?subject=x', 'a+c@b.example'],
   ['mailto:a@b.example,c@d.example', null],
   ['mailto:%E0%A4%A@b.example', null],
+  // As policies and routes of mail know it.
+  ['mailto:Reports@Bank.EXAMPLE', 'Reports@bank.example'],
+  ['mailto:a@b%C3%BCcher.example', 'a@xn--bcher-kva.example'],
+  ['mailto:a@[10.0.0.1]', null],
+  ['mailto:a%00b@c.example', null],
+  ['mailto:a%0D%0Ab@c.example', null],
   ['https://a@b.example', null],
 ])('the mailbox of %s is %s', (uri, mailbox) => expect(mailboxOf(uri)).toBe(mailbox))

@@ -15,8 +15,9 @@ const midnight = Date.UTC(2026, 10, 22)
 async function startDay() {
   const db = await testDatabase()
   const clock = settableClock(midnight - hour)
-  const given = { record: 'v=TLSRPTv1; rua=mailto:tls@rcpt.example' as string | null, isSigning: true, isFull: false }
+  const given = { record: 'v=TLSRPTv1; rua=mailto:tls@rcpt.example' as string | null, isSigning: true, isFull: false, isBroken: false }
   const mails: { to: string; batch: Statement[] }[] = []
+  const posts: string[] = []
   const domain = { id: 'dom_1', status: 'verified' }
   const services = {
     db,
@@ -38,12 +39,18 @@ async function startDay() {
       newMessageId: () => 'em_1',
       async send({ to }: { to: string }, batch: Statement[] = []) {
         if (given.isFull) throw new StorageFullError('no space')
+        if (given.isBroken) throw new Error('this mail cannot be stored')
         await db.write(batch)
         mails.push({ to, batch })
         return {} as never
       },
     },
-    poster: { post: async () => ({ statusCode: 200, response: '', error: null, durationMs: 1 }) },
+    poster: {
+      async post({ url }: { url: string }) {
+        posts.push(url)
+        return { statusCode: 200, response: '', error: null, durationMs: 1 }
+      },
+    },
     random: () => 0,
   }
   const counts = new SessionCounts(services)
@@ -56,7 +63,7 @@ async function startDay() {
   clock.set(midnight + 10 * minute)
   const runner = new TlsReportRunner(services, { organization: 'Shop', contact: 'tls@sender.example', sender: 'tls@sender.example' })
   const reports = () => db.read('select state, tries, due_at, sessions from tls_report')
-  return { db, clock, given, mails, runner, reports, counts, note }
+  return { db, clock, given, mails, posts, runner, reports, counts, note }
 }
 
 test('without an answer from the DNS a report waits, longer each time, and the day is kept', async () => {
@@ -86,6 +93,22 @@ test('nobody gets an unsigned report by mail', async () => {
   clock.advance(5 * minute)
   await runner.run()
   expect([mails.length, await reports()]).toMatchObject([1, [{ state: 'sent' }]])
+})
+
+test('a fault with one destination does not keep the report from the others', async () => {
+  const { clock, given, mails, posts, runner, reports, db } = await startDay()
+  given.record = 'v=TLSRPTv1; rua=mailto:tls@rcpt.example,https://rcpt.example/tls'
+  given.isBroken = true
+  await runner.run()
+  const [row] = await db.read<{ destinations: string }>('select destinations from tls_report')
+  expect(JSON.parse(row?.destinations ?? '')).toMatchObject([
+    { state: 'due', reason: 'This server could not send it; its log says why.' },
+    { state: 'sent', reason: null },
+  ])
+  given.isBroken = false
+  clock.advance(5 * minute)
+  await runner.run()
+  expect([posts.length, mails.length, await reports()]).toMatchObject([1, 1, [{ state: 'sent', tries: 1 }]])
 })
 
 test('two that send the same report at the same time send one', async () => {

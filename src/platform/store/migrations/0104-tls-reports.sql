@@ -25,7 +25,7 @@ create table tls_report (
   report       text,             -- JSON as it is sent; null until it is first tried
   destinations text,             -- JSON: where to, and what became of it there
   sessions     bigint not null,
-  failures     bigint not null
+  failures     bigint not null,
+  unique (day, domain)
 );
-create unique index tls_report_day on tls_report (day, domain);
 create index tls_report_due on tls_report (due_at) where due_at is not null;

@@ -156,7 +156,7 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
   })
   storeClock = store.clock
   const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
-  const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })
+  const resolver = dnsResolver({ ...config.dns, maxSockets: nameServerSockets, noteLookUp })
   const close = async (): Promise<void> => {
     resolver.close()
     await store.db.close()

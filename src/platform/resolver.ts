@@ -6,8 +6,12 @@ export interface DnsAnswer<T> {
   records: T[]
   /** Seconds that the answer may be cached. */
   ttl: number
-  /** True if a validating resolver vouches for the answer (AD bit). */
+  /** True if a name server that is known to validate DNSSEC vouches for the whole answer (AD bit). */
   secure: boolean
+  /** True if such a server gave the answer, so that one that is not `secure` is about a zone that is not signed. */
+  isValidated?: boolean
+  /** The name at the end of the aliases, if the name is one. */
+  expandedName?: string
   /** True if it came from the cache. */
   isKept?: boolean
 }
@@ -17,6 +21,14 @@ export interface MxRecord {
   preference: number
   /** Without the trailing dot; empty for a null MX (RFC 7505). */
   exchange: string
+}
+
+/** Which certificate a service shows (RFC 6698 2.1). */
+export interface TlsaRecord {
+  usage: number
+  selector: number
+  matchingType: number
+  data: Buffer
 }
 
 /** Looks up names. Never throws: a timeout, a refusal or an unreadable answer is `servfail`. Every look-up ends within ten seconds. */

@@ -63,7 +63,7 @@ test('mail to a domain whose policy no host fulfils waits, under the policy of t
   expect((await relay.recipients(id))['bob@rcpt.example']?.last_response).toContain('TLS is required by the policy verify')
   expect(mx.messages.map(({ rcptTo }) => rcptTo[0])).toEqual(['ann@rcpt.example', 'cat@rcpt.example'])
 
-  for (const wrong of [[{ domain: 'a.example', policy: 'dane' }], [{ domain: 'a_b', policy: 'verify' }], 'a.example=verify', [{}]])
+  for (const wrong of [[{ domain: 'a.example', policy: 'strict' }], [{ domain: 'a_b', policy: 'verify' }], 'a.example=verify', [{}]])
     expect(await change(wrong)).toMatchObject({ status: 422 })
   expect((await change(null)).body.domains).toHaveLength(2)
 })

@@ -6,6 +6,7 @@ import type { SourceAddress } from '../../src/platform/config/source-address.ts'
 import { SourceChoice } from '../../src/mail-out/delivery/choose-source.ts'
 import { ConnectionPool, type PoolLimits } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
+import { DaneHosts } from '../../src/mail-out/delivery/dane-hosts.ts'
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
 import type { DeliverServices } from '../../src/mail-out/delivery/transferring.ts'
 import { standardTimeouts, type DeliveryTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.ts'
@@ -16,9 +17,11 @@ import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troub
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
+import type { TlsSession } from '../../src/mail-out/delivery/tls-session.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
 import { readTlsText } from '../../src/mail-out/delivery/transport-facts.ts'
+import type { TlsaResolver } from '../../src/platform/dns/dns-resolver.ts'
 import type { Resolver } from '../../src/platform/resolver.ts'
 import { startFakeMx, type FakeMx, type FakeMxOptions } from './fake-mx.ts'
 import { fakeResolver } from './fake-resolver.ts'
@@ -86,6 +89,8 @@ export interface TestDelivery {
   lookUps: LookUp[]
   /** Hosts that were proven to drop large hellos. */
   classicalHosts: ClassicalHost[]
+  /** What reports on TLS are made of. */
+  tlsSessions: TlsSession[]
   /** Every result, in order. */
   deliver(job?: DeliveryJob): Promise<(Attempt | Postponed)[]>
   /** Of a job with one recipient. */
@@ -97,7 +102,7 @@ interface Wishes {
   timeouts?: Partial<DeliveryTimeouts>
   limits?: Partial<PoolLimits>
   extraAuthorities?: string[]
-  resolver?: Resolver
+  resolver?: Resolver & TlsaResolver
   /** epoch ms */
   now?: () => number
   eachServer?: Resolver[]
@@ -124,6 +129,7 @@ export function testDelivery(
   const resolver = wished ?? fakeResolver({ 'example.com': { mx }, ...names })
   const lookUps: LookUp[] = []
   const classicalHosts: ClassicalHost[] = []
+  const tlsSessions: TlsSession[] = []
   const pool = new ConnectionPool({
     maxConnectionsPerHost: 20,
     maxConnections: 1_000,
@@ -156,7 +162,7 @@ export function testDelivery(
       timeouts: { ...standardTimeouts, ...timeouts },
       secureContextFor: trustContexts(extraAuthorities),
       noteTls: () => {},
-      noteSession: () => {},
+      noteSession: (session) => tlsSessions.push(session),
       classicalHosts: new ClassicalHosts((host) => classicalHosts.push(host)),
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(now),
@@ -164,6 +170,7 @@ export function testDelivery(
       lease,
     },
     tlsTroubles: new TlsTroubles(),
+    daneHosts: new DaneHosts(resolver, () => performance.now()),
     pool,
     ipv6Refusals: new Ipv6Refusals(),
     sources: new SourceChoice(sources),
@@ -179,6 +186,7 @@ export function testDelivery(
     services,
     lookUps,
     classicalHosts,
+    tlsSessions,
     deliver: run,
     async attempt(job) {
       const [result] = await run(job)

@@ -5,6 +5,7 @@ import { ClassicalHosts } from '../../src/mail-out/delivery/classical-hosts.ts'
 import { SourceChoice } from '../../src/mail-out/delivery/choose-source.ts'
 import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
+import { DaneHosts } from '../../src/mail-out/delivery/dane-hosts.ts'
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
 import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
 import { standardTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.ts'
@@ -44,6 +45,7 @@ const services = {
     lease: new LeaseDeadline(),
   },
   tlsTroubles: new TlsTroubles(),
+  daneHosts: new DaneHosts(fakeResolver({}), () => 0),
   pool: new ConnectionPool({
     maxConnectionsPerHost: 20,
     maxConnections: 100,

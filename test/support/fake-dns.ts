@@ -13,6 +13,8 @@ export interface FakeRecords {
   txt?: string[]
   cname?: string
   ns?: string[]
+  /** Each as its usage, selector, matching type, and data in hexadecimal digits. */
+  tlsa?: [usage: number, selector: number, matchingType: number, data: string][]
   /** Seconds, also of the SOA record that comes with NODATA; 0 unless given, so that a test may change the zone. */
   ttl?: number
   /** Sets the AD bit, as a validating resolver does. */
@@ -187,6 +189,11 @@ function recordsOf(entry: FakeRecords, name: string, ttl: number): Answer[] {
     ...(entry.a ?? []).map((data) => ({ type: 'A' as const, ...common, data })),
     ...(entry.aaaa ?? []).map((data) => ({ type: 'AAAA' as const, ...common, data })),
     ...(entry.ns ?? []).map((data) => ({ type: 'NS' as const, ...common, data })),
+    ...(entry.tlsa ?? []).map(([usage, selector, matchingType, data]) => ({
+      type: 'TLSA' as const,
+      ...common,
+      data: { usage, selector, matchingType, certificate: Buffer.from(data, 'hex') },
+    })),
     ...(entry.txt ?? []).map((text) => ({ type: 'TXT' as const, ...common, data: stringsOf(text) })),
   ]
 }

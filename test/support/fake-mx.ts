@@ -58,6 +58,8 @@ export interface MxSession {
   tls: boolean
   /** Whether its TLS session was begun by an earlier connection. */
   isResumed: boolean
+  /** The name in its hello (SNI). */
+  askedFor: string | null
   closed: boolean
 }
 
@@ -126,6 +128,7 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
       commands: [],
       tls: false,
       isResumed: false,
+      askedFor: null,
       closed: false,
     }
     mx.sessions.push(session)
@@ -357,6 +360,7 @@ class Conversation {
     secure.once('secure', () => {
       this.#session.tls = true
       this.#session.isResumed = secure.isSessionReused()
+      this.#session.askedFor = secure.servername || null
       if (typeof tls.afterHandshake === 'function') tls.afterHandshake(secure)
       else if (tls.afterHandshake) this.#end(tls.afterHandshake)
     })

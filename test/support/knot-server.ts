@@ -16,15 +16,21 @@ export interface KnotServer {
   server: string
   /** Replaces what a zone has below its SOA; when it resolves, that is what is answered. */
   serve(zone: string, lines: ZoneLine[]): Promise<void>
+  /** The DNSKEY record of a signed zone, as a trust anchor. */
+  keyOf(zone: string): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts Debian's knot with these zones, which are empty at first. Records are not to be kept by anybody: their TTL is 0. */
-export async function startKnot(zones: string[]): Promise<KnotServer> {
+/**
+ * Starts Debian's knot with these zones, which are empty at first. Records are not to be kept by anybody: their TTL is 0.
+ * @param signed those of the zones that it signs
+ */
+export async function startKnot(zones: string[], signed: string[] = []): Promise<KnotServer> {
   const directory = temporaryDirectory()
   const at = (name: string): string => join(directory.path, name)
   const [host, port] = ['127.0.0.1', await freePort()]
   mkdirSync(at('zones'))
+  mkdirSync(at('db'))
   let serial = 0
   const write = (zone: string, lines: ZoneLine[]): void => {
     const head = ['$TTL 0', `@ SOA ns.${zone}. hostmaster.${zone}. ${++serial} 3600 600 86400 0`, `@ NS ns.${zone}.`, 'ns A 127.0.0.1']
@@ -39,14 +45,22 @@ export async function startKnot(zones: string[]): Promise<KnotServer> {
     `  listen: ${at('knot.sock')}`,
     'database:',
     `  storage: ${at('db')}`,
+    'policy:',
+    '  - id: signed',
+    '    algorithm: ecdsap256sha256',
+    '    single-type-signing: on',
     'template:',
     '  - id: default',
     `    storage: ${at('zones')}`,
     '    file: "%s.zone"',
     '    zonefile-load: whole',
+    '    zonefile-sync: -1',
     '    journal-content: none',
     'zone:',
-    ...zones.map((zone) => `  - domain: ${zone}`),
+    ...zones.flatMap((zone) => [
+      `  - domain: ${zone}`,
+      ...(signed.includes(zone) ? ['    dnssec-signing: on', '    dnssec-policy: signed'] : []),
+    ]),
     '',
   ]
   writeFileSync(at('knot.conf'), configuration.join('\n'))
@@ -58,7 +72,11 @@ export async function startKnot(zones: string[]): Promise<KnotServer> {
     server: `${host}:${port}`,
     async serve(zone, lines) {
       write(zone, lines)
-      await control('zone-reload', zone)
+      await control('-f', 'zone-reload', zone)
+    },
+    async keyOf(zone) {
+      const { stdout } = await execute('keymgr', ['-c', at('knot.conf'), zone, 'dnskey'])
+      return stdout.trim()
     },
     async stop() {
       knot.kill('SIGTERM')

@@ -23,7 +23,7 @@ export async function examineThis(services: CommandServices): Promise<CommandOut
 export async function examineOther(host: string, { config, clock, ports }: { config: Config; clock: Clock; ports?: OutsidePorts }) {
   const parsed = parseDomain(host)
   if (!parsed.ok) throw usageFault(`--of: ${parsed.fault}`)
-  const resolver = dnsResolver({ servers: config.dns.servers })
+  const resolver = dnsResolver(config.dns)
   // The resolver does not keep the process alive.
   const alive = setInterval(() => {}, 60_000)
   try {

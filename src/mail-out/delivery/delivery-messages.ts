@@ -1,4 +1,5 @@
 import type { SourceAddress } from '../../platform/config/source-address.ts'
+import type { DnssecProbe } from '../../platform/dns/validation.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { ClassicalHost } from './classical-hosts.ts'
@@ -14,6 +15,8 @@ export interface DeliverySettings {
   hostname: string
   /** `ip:port`; empty: the operating system's. */
   dnsServers: string[]
+  /** See `DnsResolverOptions`; default: none, so no DANE. */
+  dnssecProbe?: DnssecProbe | null
   /** The port of MX hosts; 25 except in tests. */
   port: number
   /** Relays all mail instead of the MX hosts. */

@@ -10,6 +10,7 @@ export function deliveryOptions(config: Config): DeliveryOptions {
   return {
     hostname: config.hostname,
     dnsServers: config.dns.servers,
+    dnssecProbe: config.dns.dnssecProbe,
     port: delivery.port,
     smarthost: smarthostOf(delivery),
     threads: delivery.threads,

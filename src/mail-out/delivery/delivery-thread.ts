@@ -11,6 +11,7 @@ import { ClassicalHosts } from './classical-hosts.ts'
 import { SourceChoice } from './choose-source.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { ContentRequests } from './content-requests.ts'
+import { DaneHosts } from './dane-hosts.ts'
 import { deliver } from './deliver.ts'
 import type { DeliverServices } from './transferring.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
@@ -38,6 +39,7 @@ const metrics = metricsOf(settings.sharedCells)
 metrics.deliveryConnections.set(0)
 const resolver = dnsResolver({
   servers: settings.dnsServers,
+  dnssecProbe: settings.dnssecProbe ?? null,
   maxSockets: settings.maxNameServerSockets ?? Infinity,
   noteLookUp: (result) => metrics.lookUps[result].add(),
 })
@@ -143,6 +145,7 @@ function deliverServices(): DeliverServices {
       lease: new LeaseDeadline(settings.leaseCells),
     },
     tlsTroubles: new TlsTroubles(),
+    daneHosts: new DaneHosts(resolver, () => performance.now()),
     pool: connectionPool(health),
     ipv6Refusals: new Ipv6Refusals(),
     sources: new SourceChoice(settings.sources ?? []),

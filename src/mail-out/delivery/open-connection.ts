@@ -12,8 +12,8 @@ import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeS
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 import type { ConnectionTls } from './transport-facts.ts'
-import { failureOf, noPolicy, type SessionShown, type TlsSession } from './tls-session.ts'
-import { tlsObjection, type Shown, type TransportPolicy } from './transport-policy.ts'
+import { failureOf, namedObjection, publishedFor, type SessionShown, type TlsSession } from './tls-session.ts'
+import type { Shown, TransportPolicy } from './transport-policy.ts'
 
 export interface ConnectionServices extends HandshakeServices {
   ehloName: string
@@ -73,7 +73,7 @@ export async function openConnection(
   const { shown, sourceAddress } = seen
   const { reportedFor: destination } = context
   if (shown && destination && !host.smarthost) {
-    const published = noPolicy(destination)
+    const published = publishedFor(policy, destination)
     const failure = failureOf(shown, policy, published)
     services.noteSession({ destination, policy: published, mxHost: host.name, address: host.address, sourceAddress, failure })
   }
@@ -278,7 +278,7 @@ export const unreachable = (host: RouteHost, { fault, code }: { fault: string; c
 function objectionTo({ host, policy, seen }: Opening, shown: Shown, isFinal = shown.is !== 'failed'): HostOutcome | null {
   // What is sent in plain text because TLS has failed before is no further session.
   if (policy.mode !== 'plain' && shown.is !== 'not passed on') seen.shown = shown
-  const objection = tlsObjection(policy, shown)
+  const objection = namedObjection(policy, shown)
   if (objection === null) return null
   const reason = where(host, objection)
   if (!policy.isPassedOn || !isFinal) return deferral('policy', reason)

@@ -17,6 +17,13 @@ export interface RouteHost {
   smarthost?: Smarthost
   /** What we connect from; unless set, the system chooses. */
   source?: SourceAddress
+  /**
+   * The names at which its TLSA records count, the first that has some (RFC 7672 2.2.3). None: a validating name server says that the host
+   * is not in signed zones. Undefined: none was asked.
+   */
+  signedNames?: string[]
+  /** True if DNSSEC vouches for the MX record that names it. */
+  isAuthentic?: true
 }
 
 /** How it is written in transcripts. */
@@ -57,6 +64,8 @@ interface LookedUp {
   name: string
   preference: number
   addresses: string[]
+  signedNames: string[] | undefined
+  isAuthentic: boolean
   /** True if a name server could not tell. */
   isUncertain: boolean
 }
@@ -74,7 +83,7 @@ export async function routeTo(destination: string, services: RouteServices): Pro
   const mx = await services.resolver.mx(destination)
   const hosts = hostsOf(destination, mx, services.random)
   if (!Array.isArray(hosts)) return { outcome: hosts }
-  const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, services.resolver)))
+  const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, services.resolver, mx)))
   const route = choose(destination, lookedUp, services)
   return Array.isArray(route) ? { hosts: route, isKept: mx.isKept === true } : { outcome: route }
 }
@@ -106,10 +115,24 @@ function inOrder(records: MxRecord[], random: () => number): MxRecord[] {
   return shuffled.filter(({ exchange }) => !names.has(exchange) && names.add(exchange)).slice(0, maxHosts)
 }
 
-async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolver): Promise<LookedUp> {
+async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolver, mx?: DnsAnswer<MxRecord>): Promise<LookedUp> {
   const [four, six] = await Promise.all([resolver.a(exchange), resolver.aaaa(exchange)])
   const addresses = alternately(four.records, six.records).slice(0, maxAddressesOfHost)
-  return { name: exchange, preference, addresses, isUncertain: four.status === 'servfail' || six.status === 'servfail' }
+  const isUncertain = four.status === 'servfail' || six.status === 'servfail'
+  const signedNames = mx?.secure ? await signedNamesOf(exchange, [four, six], resolver) : mx?.isValidated ? [] : undefined
+  return { name: exchange, preference, addresses, isUncertain, signedNames, isAuthentic: mx?.secure === true }
+}
+
+/** Those of a host whose MX record is authentic: its TLSA records count if its addresses are authentic too (RFC 7672 2.2). */
+async function signedNamesOf(name: string, found: DnsAnswer<string>[], resolver: RouteResolver): Promise<string[] | undefined> {
+  const addresses = found.filter(({ status }) => status === 'ok')
+  const expandedName = addresses[0]?.expandedName
+  if (addresses.every(({ secure }) => secure)) return expandedName === undefined ? [name] : [expandedName, name]
+  if (!addresses.every(({ isValidated }) => isValidated === true)) return undefined
+  // RFC 7672 2.2.2: an alias in a signed zone, for a host in one that is not.
+  if (expandedName === undefined) return []
+  const alias = await resolver.cname(name)
+  return alias.secure || alias.status === 'servfail' ? [name] : []
 }
 
 /** IPv4 and IPv6 in turn, IPv4 first (RFC 8305 4). */
@@ -127,7 +150,12 @@ function choose(destination: string, lookedUp: LookedUp[], services: RouteServic
   const better = lookedUp.filter(({ preference }) => preference < ownPreference)
   if (better.length === 0) return absence(`5.4.6 the mail for ${destination} would loop back to this server`, 'policy')
 
-  const found = better.flatMap(({ name, addresses }) => addresses.map((address) => ({ name, address, port: services.port })))
+  const found = better.flatMap(({ name, addresses, signedNames, isAuthentic }) =>
+    addresses.map((address): RouteHost => {
+      const host = { name, address, port: services.port }
+      return signedNames || isAuthentic ? { ...host, ...(signedNames && { signedNames }), ...(isAuthentic && { isAuthentic }) } : host
+    }),
+  )
   const seen = new Set<string>()
   const hosts = found
     .filter(({ address, port }) => !whyForbidden(address, port, services.guard) && !seen.has(address) && seen.add(address))

@@ -55,7 +55,7 @@ export function secure(opening: HandshakeOpening, over: Socket): Secured {
   const handshake: Handshake = { isDone: false, hasSentLarge: false, sent: () => over.bytesWritten - sentBefore }
   opening.handshake = handshake
   const session = offered && { session: offered.session }
-  const socket = connectTls({ ...handshakeOptions(host.name, services.secureContextFor(groups)), ...session, socket: over })
+  const socket = connectTls({ ...handshakeOptions(nameAskedFor(opening), services.secureContextFor(groups)), ...session, socket: over })
   const { promise: tls, resolve } = Promise.withResolvers<ConnectionTls>()
   let handshakes = 0
   // At once: with TLS from the first byte, the host's sessions may come in the same packet as its banner.
@@ -70,6 +70,9 @@ export function secure(opening: HandshakeOpening, over: Socket): Secured {
   })
   return { socket, tls }
 }
+
+/** RFC 7672 8.1: the name that the TLSA records are for. */
+const nameAskedFor = ({ host, policy }: HandshakeOpening): string => (policy.mode === 'dane' && policy.records?.base) || host.name
 
 interface FailedHandshake {
   fault: string

@@ -1,4 +1,5 @@
-import type { Shown, TransportPolicy } from './transport-policy.ts'
+import type { TlsaRecord } from '../../platform/resolver.ts'
+import { tlsObjection, type Shown, type TransportPolicy } from './transport-policy.ts'
 
 /** How a session failed (RFC 8460 4.3), as far as an attempt can tell. */
 export const tlsResultTypes = [
@@ -28,6 +29,17 @@ export interface PublishedPolicy {
 }
 
 export const noPolicy = (domain: string): PublishedPolicy => ({ type: 'no-policy-found', strings: [], domain, mxHosts: [] })
+
+/** What a session under this policy is judged by. */
+export function publishedFor(policy: TransportPolicy, destination: string): PublishedPolicy {
+  if (policy.mode !== 'dane' || policy.records === null) return noPolicy(destination)
+  const { records, base } = policy.records
+  return { type: 'tlsa', strings: records.map(textOfTlsa), domain: base, mxHosts: [] }
+}
+
+/** As zone files have it (RFC 6698 2.2). */
+const textOfTlsa = ({ usage, selector, matchingType, data }: TlsaRecord): string =>
+  `${usage} ${selector} ${matchingType} ${data.toString('hex')}`
 
 /** One session with a host, as a report on TLS counts it: a new connection, however many messages it carries. */
 export interface TlsSession {
@@ -60,6 +72,8 @@ export function failureOf(
   { type }: Pick<PublishedPolicy, 'type'>,
 ): SessionFailure | null {
   switch (shown.is) {
+    case 'unproved':
+      return { type: shown.result, reason: shown.fault }
     case 'not offered':
       return { type: 'starttls-not-supported', reason: 'EHLO does not offer STARTTLS' }
     case 'refused':
@@ -71,6 +85,14 @@ export function failureOf(
       return isJudged && shown.problem !== '' ? { type: certificateFault(shown.problem), reason: shown.problem } : null
     }
   }
+}
+
+/** What `tlsObjection` says; under DANE with the name that reports on TLS have for it. */
+export function namedObjection(policy: TransportPolicy, shown: Shown): string | null {
+  const objection = tlsObjection(policy, shown)
+  if (policy.mode !== 'dane' || shown.is === 'not passed on') return objection
+  const failure = failureOf(shown, policy, { type: 'tlsa' })
+  return objection && failure ? `${objection} (${failure.type})` : objection
 }
 
 /** @param problem the code of OpenSSL or Node */

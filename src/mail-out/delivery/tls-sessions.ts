@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { TLSSocket } from 'node:tls'
+import { daneFault, shownBy, usages } from './dane.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import { hostText, type RouteHost } from './route.ts'
 import type { HelloGroups } from './tls-policy.ts'
@@ -74,7 +75,7 @@ export class TlsSessions {
   /** What a completed handshake says about the host. If it meets the policy, the sessions of this connection are kept. */
   judge(socket: TLSSocket, host: RouteHost, { policy, offered, groups }: Shaken): ConnectionTls {
     const isResumed = offered !== null && socket.isSessionReused()
-    const verdict = isResumed ? offered.verdict : this.#verdictOn(socket)
+    const verdict = isResumed ? offered.verdict : this.#verdictOn(socket, policy)
     const { verified, problem } = verdict
     const tls = {
       version: socket.getProtocol() ?? 'unknown',
@@ -120,8 +121,18 @@ export class TlsSessions {
     this.#kept.set(key, byPolicy)
   }
 
-  #verdictOn(socket: TLSSocket): Verdict {
+  /** A session that is resumed under the same policy has the same TLSA records, which its certificate matched. */
+  #verdictOn(socket: TLSSocket, policy: TransportPolicy): Verdict {
     let until = this.#now() + maxAgeMs
+    if (policy.mode === 'dane' && policy.records) {
+      const { records, names } = policy.records
+      const shown = shownBy(socket.getPeerX509Certificate())
+      const problem = daneFault(shown, records, { names, at: this.#now() }) ?? ''
+      // Dates count under an authority.
+      if (records.some(({ usage }) => usage === usages.trustAnchor))
+        for (const { validTo } of shown) until = Math.min(until, Date.parse(validTo))
+      return { verified: problem === '', problem, until }
+    }
     if (!socket.authorized) return { verified: false, problem: String(socket.authorizationError), until }
     for (let each = socket.getPeerX509Certificate(); each; each = each.issuerCertificate) until = Math.min(until, Date.parse(each.validTo))
     return { verified: true, problem: '', until }

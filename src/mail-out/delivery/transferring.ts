@@ -1,6 +1,7 @@
 import type { Outcome, DeliveryJob } from './attempt.ts'
 import type { SourceChoice } from './choose-source.ts'
 import type { ConnectionPool } from './connection-pool.ts'
+import type { DaneHosts } from './dane-hosts.ts'
 import type { FindRouteServices } from './find-route.ts'
 import type { HostHealth } from './host-health.ts'
 import type { Ipv6Refusals } from './ipv6-refusals.ts'
@@ -19,6 +20,7 @@ export interface DeliverServices extends FindRouteServices, LeavingServices {
   /** 0 … 1: see `inOrder`. */
   rotation: number
   tlsTroubles: TlsTroubles
+  daneHosts: DaneHosts
 }
 
 /** What a job is delivered with. */

@@ -1,13 +1,14 @@
 import { tlsPolicies, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
 import type { DomainTls } from '../../senders/sending-domain/domain-object.ts'
 import type { TransferOptions } from '../../mail/message/transfer-options.ts'
+import type { Dane, DaneRecords } from './dane.ts'
 import type { Smarthost } from './smarthost.ts'
 
 /**
  * Who requires TLS of a connection. `operator`: what is set for the recipient's domain. `sender`: the sender's domain. `smarthost`: what is set
- * for the smarthost. `message`: the message itself (REQUIRETLS).
+ * for the smarthost. `message`: the message itself (REQUIRETLS). `dane`: the host, by its TLSA records.
  */
-export const policySources = ['operator', 'sender', 'smarthost', 'message'] as const
+export const policySources = ['operator', 'sender', 'smarthost', 'message', 'dane'] as const
 export type PolicySource = (typeof policySources)[number]
 
 /** What a connection to a host must fulfil, and who says so. */
@@ -16,7 +17,9 @@ export type TransportPolicy = Readonly<
     | { mode: 'opportunistic'; source: null }
     /** In plain text, because TLS has failed there and nobody requires it. */
     | { mode: 'plain'; source: null }
-    | { mode: Exclude<TlsPolicy, 'opportunistic'>; source: PolicySource }
+    | { mode: Exclude<TlsPolicy, 'opportunistic' | 'dane'>; source: PolicySource }
+    /** `records`: null as long as they are not known. */
+    | { mode: 'dane'; source: PolicySource; records: DaneRecords | null }
   ) & {
     /** The same for policies that ask for the same: a connection or a session of one is never used under another. */
     key: string
@@ -30,6 +33,7 @@ export type TransportPolicy = Readonly<
 /** What a policy depends on of a host. */
 interface PolicyHost {
   smarthost?: Smarthost
+  isAuthentic?: true
 }
 
 /** What is asked for mail of one job. */
@@ -44,16 +48,23 @@ export interface Demands {
 export const opportunistic: TransportPolicy = { mode: 'opportunistic', source: null, key: 'opportunistic' }
 export const plain: TransportPolicy = { mode: 'plain', source: null, key: 'plain' }
 
-const required = (mode: Exclude<TlsPolicy, 'opportunistic'>, source: PolicySource): TransportPolicy => ({
+const required = (mode: Exclude<TlsPolicy, 'opportunistic' | 'dane'>, source: PolicySource): TransportPolicy => ({
   mode,
   source,
   key: `${mode} ${source}`,
+})
+const byDane = (source: PolicySource, records: DaneRecords | null): TransportPolicy => ({
+  mode: 'dane',
+  source,
+  records,
+  key: `dane ${source} ${records?.key ?? ''}`,
 })
 /** Made once: most jobs have one of these. */
 const bothOf = (source: PolicySource) => ({
   opportunistic,
   require: required('require', source),
   verify: required('verify', source),
+  dane: byDane(source, null),
 })
 const byOperator = bothOf('operator')
 const bySmarthost = bothOf('smarthost')
@@ -75,14 +86,54 @@ function passedOn(host: PolicyHost | null, { key }: TransportPolicy): TransportP
   }
 }
 
-/** Whether it is certain that the recipient's mail goes to this host: the operator has named it. */
-const isVouchedFor = (host: PolicyHost): boolean => host.smarthost !== undefined
+/** Whether it is certain that the recipient's mail goes to this host: the operator has named it, or the DNS, with DNSSEC. */
+const isVouchedFor = (host: PolicyHost): boolean => host.smarthost !== undefined || host.isAuthentic === true
 
 function policyBesideMessage(host: PolicyHost | null, { recipientTls, senderTls }: Demands): TransportPolicy {
   const smarthostTls = host?.smarthost?.tls?.policy
   if (!recipientTls && senderTls === 'opportunistic' && !smarthostTls) return opportunistic
   const byMail = stricter(byOperator[recipientTls ?? 'opportunistic'], bySender[senderTls])
   return stricter(byMail, bySmarthost[smarthostTls ?? 'opportunistic'])
+}
+
+const requiredByUnusable = required('require', 'dane')
+/** As long as its records are not known. */
+const requiredByRecords = byDane('dane', null)
+
+/**
+ * What holds for a host once it is known what its TLSA records require; or why mail must not go there at all. Its records win over whatever
+ * authorities say (RFC 8461 2), so a certificate that matches them is valid for the sender's domain as well.
+ */
+export function withDane(
+  policy: TransportPolicy,
+  dane: Dane | null,
+  { recipientTls }: Pick<Demands, 'recipientTls'>,
+): TransportPolicy | Unproved {
+  const isDemanded = recipientTls === 'dane'
+  const under = isDemanded ? byOperator.dane : requiredByRecords
+  switch (dane?.is) {
+    case undefined:
+      return isDemanded
+        ? { under, shown: { is: 'unproved', result: 'dane-required', fault: 'the host has no TLSA records that DNSSEC proves' } }
+        : policy
+    case 'fault':
+      return { under, shown: { is: 'unproved', result: 'dnssec-invalid', fault: dane.fault } }
+    case 'unusable':
+      if (isDemanded)
+        return { under, shown: { is: 'unproved', result: 'tlsa-invalid', fault: 'the host has no TLSA records that can be used' } }
+      return stricter(policy, requiredByUnusable)
+    case 'records': {
+      if (!policy.isPassedOn) return byDane(under.source ?? 'dane', dane)
+      const byMessage = byDane('message', dane)
+      return { ...byMessage, key: `${byMessage.key} requiretls`, isPassedOn: true }
+    }
+  }
+}
+
+/** Nothing proves which certificate a host must show. */
+export interface Unproved {
+  under: TransportPolicy
+  shown: Extract<Shown, { is: 'unproved' }>
 }
 
 const strictness = ['plain', ...tlsPolicies]
@@ -94,10 +145,12 @@ const stricter = (one: TransportPolicy, other: TransportPolicy): TransportPolicy
 /** What came of TLS with a host. `problem`: why the certificate is not valid for the host; empty if it is. */
 export type Shown =
   | { is: 'not offered' }
-  | { is: 'refused' | 'failed'; fault: string }
-  | { is: 'encrypted'; problem: string }
   /** In TLS, the host does not say that it passes the demand for TLS on. */
   | { is: 'not passed on' }
+  /** Not even connected to. `result`: as RFC 8460 4.3 has it. */
+  | { is: 'unproved'; result: 'dane-required' | 'dnssec-invalid' | 'tlsa-invalid'; fault: string }
+  | { is: 'refused' | 'failed'; fault: string }
+  | { is: 'encrypted'; problem: string }
 
 /**
  * Why the mail must not go to this host, in the words that explanations know; null if it may. Then others are tried; without one it is
@@ -115,10 +168,13 @@ const sourceWords: Record<PolicySource, string> = {
   sender: "of the sender's domain",
   smarthost: 'for the smarthost',
   message: 'of the message (REQUIRETLS)',
+  dane: 'of its TLSA records',
 }
 
 function faultOf(shown: Shown): string | null {
   switch (shown.is) {
+    case 'unproved':
+      return shown.fault
     case 'not offered':
       return 'the host does not offer STARTTLS'
     case 'refused':

@@ -12,6 +12,8 @@ import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
+import { failureOf, namedObjection, type PublishedPolicy } from './tls-session.ts'
+import { withDane, type Unproved } from './transport-policy.ts'
 
 /** A host to be asked, with the right to a connection. */
 interface Contender {
@@ -31,8 +33,10 @@ export class HostTries {
   #draft: Draft | null = null
   /** By host. If one is tried twice, over TLS and in plain text, the later outcome counts. */
   readonly #outcomes = new Map<RouteHost, Outcome>()
-  /** Names of hosts that lack what the message needs. */
+  /** Names of hosts that lack what the message or its policy needs. */
   #lacking: Set<string> | undefined
+  /** Names of hosts whose policy takes account of their TLSA records. */
+  #withDane: Set<string> | undefined
   /** Why a host in backoff was not asked, by its name. */
   #unasked: Map<string, string> | undefined
   /** One that may be tried, but not by this attempt. */
@@ -51,8 +55,10 @@ export class HostTries {
 
   async run(): Promise<Attempt | Postponed> {
     const { job, services } = this.#transferring
-    for (let each = this.#tries.shift(); each; each = this.#tries.shift()) {
-      if (!this.#mayTry(each)) continue
+    for (let planned = this.#tries.shift(); planned; planned = this.#tries.shift()) {
+      if (!this.#mayTry(planned)) continue
+      const each = !this.#isOver && this.#mayBeUnderDane(planned) ? await this.#underDane(planned) : planned
+      if (each === null) continue
       const lease = this.#isOver ? null : await services.pool.acquire(each.host, each.policy)
       if (!lease && !this.#draft) return this.#postponed()
       if (!lease) {
@@ -82,6 +88,46 @@ export class HostTries {
     const backoff = backoffOfAll(this.#hosts, services)
     if (this.#outcomes.size === 0 && backoff) return this.#postponed(backoff)
     return { ...attemptOf(this.#draft ?? draftFor(this.#recipient.id, job, services), this.#outcome(), job), backoff }
+  }
+
+  /** What is set for the recipient's domain holds instead of TLSA records, unless it asks for them; so does `TLS-Required: No`. */
+  #mayBeUnderDane({ host }: Try): boolean {
+    const { job, services } = this.#transferring
+    if (this.#withDane?.has(host.name)) return false
+    if (job.recipientTls !== null) return job.recipientTls === 'dane'
+    return job.transfer?.requireTls !== false && services.daneHosts.concerns(host)
+  }
+
+  /** How the host, at all of its addresses, is tried now that its TLSA records are known; null if mail must not go there. */
+  async #underDane({ host, policy, because }: Try): Promise<Try | null> {
+    const { job, services } = this.#transferring
+    const found = withDane(policy, await services.daneHosts.find(host, job.destination), job)
+    if ('key' in found) {
+      this.#withDane ??= new Set()
+      this.#withDane.add(host.name)
+      if (found === policy) return { host, policy, because }
+      this.#tries = this.#tries.map((each) => (each.host.name === host.name ? { host: each.host, policy: found, because: null } : each))
+      return { host, policy: found, because: null }
+    }
+    const draft = (this.#draft ??= draftFor(this.#recipient.id, job, services))
+    const { outcome } = deferral('policy', `${host.name} (${host.address}): ${namedObjection(found.under, found.shown)}`)
+    draft.transcript.note(`${host.name}: ${found.shown.fault}`)
+    this.#noteUnproved(host, found)
+    draft.last = { host, policy: found.under, because: null }
+    draft.connection = null
+    this.#outcomes.set(host, outcome)
+    this.#lacking ??= new Set()
+    this.#lacking.add(host.name)
+    return null
+  }
+
+  /** For the reports on TLS, where it counts as a session that failed. */
+  #noteUnproved({ name, address }: RouteHost, { under, shown }: Unproved): void {
+    const { job, services } = this.#transferring
+    if (job.isOwnMail) return
+    const policy: PublishedPolicy = { type: 'tlsa', strings: [], domain: name, mxHosts: [] }
+    const failure = failureOf(shown, under, policy)
+    services.connection.noteSession({ destination: job.destination, policy, mxHost: name, address, sourceAddress: null, failure })
   }
 
   #postponed(backoff?: HostBackoff): Postponed {

@@ -4,9 +4,9 @@ import { isHostname, SettingFault, type SettingType } from './setting-types.ts'
 /**
  * What is required of connections (RFC 7435), the least first. `opportunistic`: encrypted if the host offers it, whatever its certificate;
  * otherwise plain text. `require`: encrypted, whatever the certificate, or not at all. `verify`: encrypted to a host with a certificate
- * valid for its MX name, or not at all.
+ * valid for its MX name, or not at all. `dane`: encrypted to a host whose certificate its TLSA records prove (RFC 7672), or not at all.
  */
-export const tlsPolicies = ['opportunistic', 'require', 'verify'] as const
+export const tlsPolicies = ['opportunistic', 'require', 'verify', 'dane'] as const
 export type TlsPolicy = (typeof tlsPolicies)[number]
 
 /** By recipient domain, in lower-case A-labels; `.example.com` is for all names below it. */

@@ -1,5 +1,6 @@
 import { defaultBaseUrl } from './base-url.ts'
 import { logLevels } from '../log-level.ts'
+import { dnssecProbe } from './dnssec-probe.ts'
 import { recipientTls } from './recipient-tls.ts'
 import { sourceAddresses } from './source-address.ts'
 import * as type from './setting-types.ts'
@@ -278,6 +279,13 @@ export const settings = {
       'Sterna asks all of them again a quarter of an hour later, before it bounces mail. List two that do not depend on each other.',
     "the system's name servers",
   ),
+  'dns.dnssec_probe': setting(
+    type.optional(dnssecProbe),
+    '. NS',
+    'How a name server proves that it validates DNSSEC, without which there is no DANE (RFC 7672): it must answer this with the AD bit set, at ' +
+      'the start and every hour. Only those of dns.servers that are on this machine or in a private network are asked. Name another ' +
+      'signed name if yours does not know the root; none turns DANE off.',
+  ),
 
   'delivery.port': setting(type.whole(1, anyPort), 25, "The port of the recipients' MX hosts. Use anything but 25 for tests only."),
   'delivery.smarthost': setting(
@@ -346,7 +354,8 @@ export const settings = {
     recipientTls(1000),
     'none',
     'What TLS is required for mail to a domain, as DOMAIN=POLICY: `require` (encrypted, whatever the certificate), `verify` (with a certificate ' +
-      'valid for the MX host) or `opportunistic`. `.example.com` is for all names below it. Mail waits if no host fulfils it.',
+      'valid for the MX host), `dane` (with a certificate that TLSA records of the host prove) or `opportunistic`. `.example.com` is for all ' +
+      'names below it. Mail waits if no host fulfils it. What the domain itself publishes is then not looked at, but for `dane`.',
   ),
 
   'delivery.source_addresses': setting(

@@ -26,8 +26,7 @@ export class DnsCache {
     const found = this.#kept.get(key)
     const leftMs = found ? found.expiresAt - this.#now() : 0
     if (!found || leftMs <= 0) return null
-    const { status, records, secure } = found.answer
-    return { status, records: records.slice(), ttl: Math.ceil(leftMs / 1000), secure, isKept: true }
+    return { ...found.answer, records: found.answer.records.slice(), ttl: Math.ceil(leftMs / 1000), isKept: true }
   }
 
   /** @param size bytes of the messages that contained the answer */

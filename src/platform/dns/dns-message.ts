@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { type Answer, AUTHENTIC_DATA, type DecodedPacket, decode, DNSSEC_OK, encode, type Packet, RECURSION_DESIRED } from 'dns-packet'
-import type { MxRecord } from '../resolver.ts'
+import type { MxRecord, TlsaRecord } from '../resolver.ts'
 
-export type RecordType = 'MX' | 'A' | 'AAAA' | 'TXT' | 'CNAME' | 'NS' | 'PTR'
+export const recordTypes = ['MX', 'A', 'AAAA', 'TXT', 'CNAME', 'NS', 'PTR', 'TLSA'] as const
+export type RecordType = (typeof recordTypes)[number]
 
 /** A message from a server, and its length in bytes. */
 export interface DnsReply {
@@ -102,6 +103,10 @@ function recordOf(answer: Answer): unknown {
     case 'A':
     case 'AAAA':
       return answer.data
+    case 'TLSA': {
+      const { usage, selector, matchingType, certificate } = answer.data
+      return { usage, selector, matchingType, data: certificate } satisfies TlsaRecord
+    }
     default:
       throw new Error(`cannot read records of type ${answer.type}`)
   }

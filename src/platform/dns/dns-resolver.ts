@@ -1,5 +1,5 @@
 import { getServers } from 'node:dns'
-import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
+import type { DnsAnswer, MxRecord, Resolver, TlsaRecord } from '../resolver.ts'
 import { DnsCache } from './dns-cache.ts'
 import {
   isDecisive,
@@ -15,11 +15,22 @@ import {
   type RecordType,
 } from './dns-message.ts'
 import { DnsSockets, parseServer, type NameServer } from './dns-sockets.ts'
+import { Validation, type DnssecProbe } from './validation.ts'
 
 /** The look-ups that routing needs. */
-export type RouteResolver = Pick<Resolver, 'mx' | 'a' | 'aaaa'>
+export type RouteResolver = Pick<Resolver, 'mx' | 'a' | 'aaaa' | 'cname'>
 
-export interface DnsResolver extends Resolver {
+/** The look-ups that DANE needs. */
+export interface TlsaResolver {
+  tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>
+  /**
+   * Asks whether the name servers that were found to validate DNSSEC still do. An answer is `secure` only if its server was found to, which is
+   * tried at the first look-up, and hourly again.
+   */
+  stillValidates(): Promise<boolean>
+}
+
+export interface DnsResolver extends Resolver, TlsaResolver {
   /** Resolves an address, given as its name under in-addr.arpa or ip6.arpa, to host names. */
   ptr(name: string): Promise<DnsAnswer<string>>
   /** Each name server on its own, without the cache. */
@@ -31,6 +42,8 @@ export interface DnsResolver extends Resolver {
 export interface DnsResolverOptions {
   /** `ip`, `ip:port` or `[ipv6]:port`, asked in this order. Empty: the operating system's servers. */
   servers: string[]
+  /** What a server among `servers` must answer with the AD bit set before it is believed to validate DNSSEC; without it, none is. */
+  dnssecProbe?: DnssecProbe | null
   /** Per server and question. */
   timeoutMs?: number
   /** Answers to cache. */
@@ -59,19 +72,24 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   if (servers.length === 0) servers.push({ address: '127.0.0.1', port: 53 })
   const tryMs = Math.min(options.timeoutMs ?? 2500, lookupMs / (2 * servers.length))
   const sockets = new DnsSockets(options.maxSockets)
+  const now = options.now ?? (() => performance.now())
+  const validation = validationBy(options, servers, (question, server) => askServers(question, { servers: [server], tryMs, sockets }), now)
   const ask =
     (of: NameServer[]): Ask =>
-    (type, name) =>
-      resolve({ name, type, ask: (question) => askServers(question, { servers: of, tryMs, sockets }) })
-  const cache = new DnsCache(options.cacheSize ?? 10_000, options.now ?? (() => performance.now()))
+    async (type, name) => {
+      await validation.renew()
+      return resolve({ name, type, validation, ask: (question) => askServers(question, { servers: of, tryMs, sockets }) })
+    }
+  const cache = new DnsCache(options.cacheSize ?? 10_000, now)
   const lookUp = cachedLookUp(ask(servers), { cache, isClosed: () => sockets.closed, note: options.noteLookUp ?? (() => {}) })
   const lookUpText = (type: RecordType) => (name: string) => lookUp(type, name) as Promise<DnsAnswer<string>>
   return {
     ...routeResolver(lookUp),
     txt: lookUpText('TXT'),
-    cname: lookUpText('CNAME'),
     ns: lookUpText('NS'),
     ptr: lookUpText('PTR'),
+    tlsa: (name) => lookUp('TLSA', name) as Promise<DnsAnswer<TlsaRecord>>,
+    stillValidates: () => validation.holds(),
     eachServer: servers.map((server) => ({ server: server.address, ...routeResolver(uncachedLookUp(ask([server]))) })),
     close: () => sockets.close(),
   }
@@ -85,7 +103,19 @@ const routeResolver = (lookUp: LookUp): RouteResolver => ({
   mx: (name) => lookUp('MX', name) as Promise<DnsAnswer<MxRecord>>,
   a: (name) => lookUp('A', name) as Promise<DnsAnswer<string>>,
   aaaa: (name) => lookUp('AAAA', name) as Promise<DnsAnswer<string>>,
+  cname: (name) => lookUp('CNAME', name) as Promise<DnsAnswer<string>>,
 })
+
+/** The system's own name servers are not believed to validate: nobody has said that the way to them, and theirs to others, is safe. */
+function validationBy(
+  { servers: named, dnssecProbe = null }: DnsResolverOptions,
+  servers: NameServer[],
+  ask: (question: Question, server: NameServer) => Promise<Answered | null>,
+  now: () => number,
+): Validation {
+  if (dnssecProbe === null || named.length === 0) return new Validation([], () => Promise.resolve(null), now)
+  return new Validation(servers, (server) => ask({ ...dnssecProbe, deadline: performance.now() + lookupMs }, server), now)
+}
 
 const uncachedLookUp =
   (ask: Ask): LookUp =>
@@ -136,23 +166,30 @@ interface Question {
   deadline: number
 }
 
+interface Answered extends DnsReply {
+  server: NameServer
+}
+
 /** Looks up a name. Follows aliases within an answer and, if an answer ends with one, with another query. */
 async function resolve(lookup: {
   name: string
   type: RecordType
-  ask: (question: Question) => Promise<DnsReply | null>
+  validation: Validation
+  ask: (question: Question) => Promise<Answered | null>
 }): Promise<{ answer: DnsAnswer<unknown>; size: number }> {
-  const { type } = lookup
+  const { type, validation } = lookup
   const deadline = performance.now() + lookupMs
   const servfail = { answer: { status: 'servfail' as const, records: [], ttl: servfailTtl, secure: false }, size: 0 }
   let name: string | null = lookup.name
-  let [ttl, secure, aliases, size] = [maxTtl, true, 0, 0]
+  let [ttl, secure, isValidated, aliases, size] = [maxTtl, true, true, 0, 0]
+  const common = () => ({ secure, ...(isValidated && { isValidated }), ...(aliases > 0 && name !== null && { expandedName: name }) })
   for (;;) {
     const reply = await lookup.ask({ name, type, deadline })
     if (!reply) return servfail
     const { packet } = reply
     size += reply.size
-    secure &&= packet.flag_ad
+    isValidated &&= validation.has(reply.server)
+    secure &&= isValidated && packet.flag_ad
     const asked: string = name
     let found = recordsAt(packet, name, type)
     while (found.records.length === 0 && type !== 'CNAME') {
@@ -163,17 +200,17 @@ async function resolve(lookup: {
       name = normalName(String(alias.records[0]))
       // An alias to an invalid name leads nowhere.
       if (name === null) {
-        return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, maxNegativeTtl), secure }, size }
+        return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, maxNegativeTtl), ...common() }, size }
       }
       found = recordsAt(packet, name, type)
     }
     if (found.records.length > 0) {
-      return { answer: { status: 'ok', records: found.records, ttl: Math.min(ttl, found.ttl), secure }, size }
+      return { answer: { status: 'ok', records: found.records, ttl: Math.min(ttl, found.ttl), ...common() }, size }
     }
     // RFC 6604: after an alias, NXDOMAIN is about the last name of the chain.
     if (isNxdomain(packet) || name === asked) {
       const status = isNxdomain(packet) ? 'nxdomain' : 'nodata'
-      return { answer: { status, records: [], ttl: Math.min(ttl, negativeTtl(packet)), secure }, size }
+      return { answer: { status, records: [], ttl: Math.min(ttl, negativeTtl(packet)), ...common() }, size }
     }
   }
 }
@@ -182,7 +219,7 @@ async function resolve(lookup: {
 async function askServers(
   question: Question,
   { servers, tryMs, sockets }: { servers: NameServer[]; tryMs: number; sockets: DnsSockets },
-): Promise<DnsReply | null> {
+): Promise<Answered | null> {
   const settled = new Set<NameServer>()
   for (const edns of [true, false]) {
     for (const server of servers) {
@@ -192,7 +229,7 @@ async function askServers(
       const query = queryFor(question, edns)
       let reply = await sockets.overUdp(server, query, timeoutMs())
       if (reply?.packet.flag_tc) reply = await sockets.overTcp(server, query, Math.max(0, timeoutMs()))
-      if (reply && isDecisive(reply.packet)) return reply
+      if (reply && isDecisive(reply.packet)) return { ...reply, server }
       if (reply && !mayDislikeEdns(reply.packet)) settled.add(server)
     }
   }

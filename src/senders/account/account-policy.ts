@@ -100,7 +100,7 @@ export const recipientTlsPolicy = policy({
     recipientTls: recipientTls('recipient_tls.domains', 1000, {
       doc:
         'The TLS required for mail to a domain: `require` (encrypted, whatever the certificate), `verify` (with a certificate valid for the MX ' +
-        'host) or `opportunistic`. `.example.com` is for all names below it.',
+        'host), `dane` (with a certificate that TLSA records of the host prove) or `opportunistic`. `.example.com` is for all names below it.',
       setting: 'delivery.recipient_tls',
     }),
   },

@@ -59,11 +59,20 @@ export const findingWordings = {
       'Mail to mistyped domains would go there. Set dns.servers to a resolver that does not rewrite answers, preferably your own, such as unbound.',
   },
   dnssec_unknown: { what: 'The name servers of org could not be looked up.', advice: again },
-  dnssec_validated: { what: 'The name servers validate DNSSEC.' },
+  dnssec_validated: { what: 'The name servers validate DNSSEC, so mail to hosts with TLSA records is sent by DANE.' },
   dnssec_not_validated: {
-    what: 'The name servers do not validate DNSSEC, so forged answers go unnoticed.',
+    what: 'The name servers do not validate DNSSEC, so forged answers go unnoticed, and DANE is off.',
     advice: 'Set dns.servers to a validating resolver on this machine, such as unbound.',
   },
+  dnssec_far: {
+    what: 'No name server is set that is on this machine or in a private network. Whether others validate DNSSEC can be forged, so DANE is off.',
+    advice: 'Set dns.servers to a validating resolver on this machine, such as unbound.',
+  },
+  dnssec_partly_validated: {
+    what: 'These name servers do not validate DNSSEC, but others do: {servers}.',
+    advice: 'What they answer is not protected by DANE. Let them validate, or remove them from dns.servers.',
+  },
+  dnssec_off: { what: 'dns.dnssec_probe is none, so DANE is off.', advice: 'Remove the setting to switch DANE on.' },
 
   port_25_sandbox: { what: 'In sandbox mode no mail leaves this machine.', advice: 'Set mode to live to send mail.' },
   port_25_untested: {

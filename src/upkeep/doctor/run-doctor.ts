@@ -69,7 +69,7 @@ export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
   const isOver = (): boolean => performance.now() - startedAt > maxMs / 2
   const { config, resolver, domains } = services
   const checks: [CheckName, Promise<Finding[]>][] = [
-    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`)],
+    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`, config.dns)],
     ['resolver', examineEachServer(resolver.eachServer)],
     ['port_25', examineWayOut(services)],
     ['host_name', examineAddresses(services)],

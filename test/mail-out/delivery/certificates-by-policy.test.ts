@@ -22,8 +22,8 @@ const how = { plain: 'plain', encrypted: 'encrypted', verified: 'verified', wait
 
 /** How the mail leaves under each policy, in their order. */
 const table: [string, () => FakeMxOptions, (keyof typeof how)[]][] = [
-  ['a good certificate', () => ({ tls: certificates.good }), ['verified', 'verified', 'verified']],
-  ['a self-signed certificate', () => ({ tls: certificates['self-signed'] }), ['encrypted', 'encrypted', 'waits']],
+  ['a good certificate', () => ({ tls: certificates.good }), ['verified', 'verified', 'verified', 'waits']],
+  ['a self-signed certificate', () => ({ tls: certificates['self-signed'] }), ['encrypted', 'encrypted', 'waits', 'waits']],
   ['an expired certificate', () => ({ tls: certificates.expired }), ['encrypted', 'encrypted', 'waits']],
   ['a certificate for another name', () => ({ tls: certificates['wrong name'] }), ['encrypted', 'encrypted', 'waits']],
   ['no STARTTLS', () => ({}), ['plain', 'waits', 'waits']],

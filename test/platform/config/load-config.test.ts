@@ -58,6 +58,9 @@ describe('values', () => {
     ['STERNA_CONTENT_RETENTION', '0', (config) => config.contentRetention, 0],
     ['STERNA_PLANS', 'free=5,vip=7', (config) => [config.plans['free'], config.plans['vip'], config.plans['starter']], [5, 7, 500]],
     ['STERNA_DNS_SERVERS', '127.0.0.1:5353,::1,[::2]:54', (config) => config.dns.servers, ['127.0.0.1:5353', '[::1]:53', '[::2]:54']],
+    ['STERNA_DNS_DNSSEC_PROBE', '. NS', (config) => config.dns.dnssecProbe, { name: '', type: 'NS' }],
+    ['STERNA_DNS_DNSSEC_PROBE', 'Signed.example. a', (config) => config.dns.dnssecProbe, { name: 'signed.example', type: 'A' }],
+    ['STERNA_DNS_DNSSEC_PROBE', 'none', (config) => config.dns.dnssecProbe, null],
     ['STERNA_RETURN_PATH_LISTEN', '127.0.0.1:2525', (config) => config.returnPath.listen, [{ host: '127.0.0.1', port: 2525 }]],
   ]
   test.each(rows)('%s=%s', (variable, text, pick, value) => {

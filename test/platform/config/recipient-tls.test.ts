@@ -29,7 +29,7 @@ test('what is written is read as it was, in lower case', () => {
 
 test.each([
   'bank.example',
-  'bank.example=dane',
+  'bank.example=strict',
   'bank.example=enforced',
   '=verify',
   '192.0.2.1=verify',

@@ -63,7 +63,7 @@ test('returns each record type with its TTL and without trailing dots', async ()
       { preference: 20, exchange: 'mx2.example.test' },
     ],
     ttl: 300,
-    secure: true,
+    secure: false,
   })
   expect((await resolver.a('example.test')).records).toEqual(['192.0.2.1', '192.0.2.2'])
   expect((await resolver.aaaa('example.test')).records).toEqual(['2001:db8::1'])

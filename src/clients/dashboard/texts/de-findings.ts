@@ -62,11 +62,20 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
       'E-Mails an falsch geschriebene Domains gingen dorthin. Setzen Sie dns.servers auf einen Resolver, der Antworten nicht umschreibt, am besten auf einen eigenen, etwa unbound.',
   },
   dnssec_unknown: { what: 'Die Nameserver von org konnten nicht nachgeschlagen werden.', advice: again },
-  dnssec_validated: { what: 'Die Nameserver prüfen DNSSEC.' },
+  dnssec_validated: { what: 'Die Nameserver prüfen DNSSEC; E-Mails an Server mit TLSA-Einträgen gehen also mit DANE hinaus.' },
   dnssec_not_validated: {
-    what: 'Die Nameserver prüfen DNSSEC nicht, gefälschte Antworten fallen also nicht auf.',
+    what: 'Die Nameserver prüfen DNSSEC nicht: Gefälschte Antworten fallen nicht auf, und DANE ist aus.',
     advice: 'Setzen Sie dns.servers auf einen prüfenden Resolver auf diesem Rechner, etwa unbound.',
   },
+  dnssec_far: {
+    what: 'Kein Nameserver ist gesetzt, der auf diesem Rechner oder in einem privaten Netz läuft. Ob andere DNSSEC prüfen, lässt sich fälschen; DANE ist also aus.',
+    advice: 'Setzen Sie dns.servers auf einen prüfenden Resolver auf diesem Rechner, etwa unbound.',
+  },
+  dnssec_partly_validated: {
+    what: 'Diese Nameserver prüfen DNSSEC nicht, andere aber schon: {servers}.',
+    advice: 'Was sie antworten, schützt DANE nicht. Lassen Sie sie prüfen, oder streichen Sie sie aus dns.servers.',
+  },
+  dnssec_off: { what: 'dns.dnssec_probe ist none, DANE ist also aus.', advice: 'Entfernen Sie die Einstellung, um DANE einzuschalten.' },
 
   port_25_sandbox: {
     what: 'Im Sandbox-Modus verlässt keine E-Mail diesen Rechner.',

@@ -29,7 +29,7 @@ const en: PolicyTexts = {
     ],
     'recipient_tls.domains': [
       'Required TLS',
-      'Like bank.example=verify, .partner.example=require. “require”: encrypted; “verify”: with a valid certificate too. Mail waits otherwise. “none”: no domain.',
+      'Like bank.example=verify, .partner.example=require. “require”: encrypted; “verify”: with a valid certificate too; “dane”: with one that TLSA records prove. Mail waits otherwise. “none”: no domain.',
     ],
   },
 }
@@ -56,7 +56,7 @@ const de: PolicyTexts = {
     ],
     'recipient_tls.domains': [
       'Verlangtes TLS',
-      'Etwa bank.example=verify, .partner.example=require. „require“: verschlüsselt; „verify“: auch mit gültigem Zertifikat. Sonst wartet die E-Mail. „none“: keine Domain.',
+      'Etwa bank.example=verify, .partner.example=require. „require“: verschlüsselt; „verify“: auch mit gültigem Zertifikat; „dane“: mit einem, das TLSA-Einträge beweisen. Sonst wartet die E-Mail. „none“: keine Domain.',
     ],
   },
 }

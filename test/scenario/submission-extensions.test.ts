@@ -9,14 +9,19 @@ import { testCertificate } from '../support/test-certificates.ts'
 
 const minute = 60_000
 
-/** Submits over TLS with parameters of MAIL; gives the id, or the refusal. */
-async function submit(relay: TestRelay, mail: string, { to = 'ann@rcpt.example', rcpt = '', header = '' } = {}): Promise<string> {
+/** Submits over TLS with parameters of MAIL; gives the id, or the refusal. `seconds`: that the content takes. */
+async function submit(
+  relay: TestRelay,
+  mail: string,
+  { to = 'ann@rcpt.example', rcpt = '', header = '', seconds = 0 } = {},
+): Promise<string> {
   const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   try {
     for (const line of [`MAIL FROM:<bounces@sender.example> ${mail}`, `RCPT TO:<${to}>${rcpt}`, 'DATA']) {
       const { code, last } = await client.command(line)
       if (code >= 400) return last
     }
+    relay.clock.advance(seconds * 1000)
     client.write(`From: App <app@sender.example>\r\nTo: ${to}\r\n${header}Subject: Plan\r\n\r\nThe body.\r\n.\r\n`)
     const { last } = await client.reply()
     return /em_[0-9a-z]{26}/.exec(last)?.[0] ?? last
@@ -79,6 +84,28 @@ test('mail is held, given up or told to be late when its submitter asked, and th
   isBusy = false
   relay.clock.advance(2 * minute)
   await reaches(relay, late, 'delivered')
+})
+
+test('mail is returned by the time that its submitter gave, however long its content took and whatever it is rescheduled to', async () => {
+  const relay = await startTestRelay({}, {})
+  onTestFinished(() => relay.stop())
+  const expiry = async (id: string): Promise<unknown> => {
+    const [row] = await relay.relay.services.db.read('select expires_at from recipient where message_id = :id', { id })
+    return row?.['expires_at']
+  }
+  const begun = relay.clock.now()
+  expect(await expiry(await submit(relay, 'HOLDFOR=60 BY=180;R', { seconds: 50 }))).toBe(begun + 3 * minute)
+
+  const returnAt = relay.clock.now() + 120 * minute
+  const id = await submit(relay, 'HOLDFOR=3600 BY=7200;R')
+  const moveTo = (minutes: number) =>
+    relay.call('PATCH', `/api/emails/${id}`, { scheduled_at: new Date(relay.clock.now() + minutes * minute).toISOString() })
+  expect(await moveTo(110)).toMatchObject({ status: 200 })
+  expect(await expiry(id)).toBe(returnAt)
+  const { status, body } = await moveTo(121)
+  expect([status, body.message]).toEqual([409, expect.stringContaining('has asked to have it back by')])
+  expect(await moveTo(30)).toMatchObject({ status: 200 })
+  expect(await expiry(id)).toBe(returnAt)
 })
 
 test('mail with REQUIRETLS goes only to a host that passes it on, its bounce too, across a restart', async () => {

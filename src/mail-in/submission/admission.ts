@@ -6,6 +6,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Envelope, EnvelopeRecipient, RecipientType } from '../../mail/message/envelope.ts'
 import { insertMessage, messageRow, type MessageRow } from '../../mail/message/message-store.ts'
 import type { Submission } from '../../mail/message/submission.ts'
+import { returnAtOf } from '../../mail/message/transfer-options.ts'
 import { trackingFor } from '../../mail/message/tracking-options.ts'
 import { logSuppressed } from '../../mail-out/queue/outcome-line.ts'
 import { insertRecipient, isWaiting, type NewRecipient, type WaitingRecipient } from '../../mail-out/queue/queue-store.ts'
@@ -85,10 +86,11 @@ function distinctRecipients({ recipients }: Envelope): Iterable<EnvelopeRecipien
 
 /** The recipients in their initial states. */
 function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
-  const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
+  const { scheduledAt, expiresIn, unsubscribeTopic, transfer } = submission.options
   const now = message.created_at
   const startAt = Math.max(now, scheduledAt ?? 0)
   const lifetime = expiresIn === null ? giveUpAfterMs : expiresIn * 1000
+  const expiresAt = Math.min(startAt + lifetime, returnAtOf(transfer) ?? Infinity)
   return Array.from(distinctRecipients(submission.envelope), ({ forwardPath, type, notify, orcpt }) => {
     const isListed = isSuppressed(forwardPath, unsubscribeTopic) || isSimulatedSuppressed(forwardPath)
     return {
@@ -103,7 +105,7 @@ function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppre
       state: isListed ? 'suppressed' : startAt > now ? 'scheduled' : 'queued',
       due_at: isListed ? null : startAt,
       owner: null,
-      expires_at: startAt + lifetime,
+      expires_at: expiresAt,
     }
   })
 }

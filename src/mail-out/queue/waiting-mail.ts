@@ -1,6 +1,8 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { recordEvent } from '../../mail/event/event-log.ts'
+import { sendLimits } from '../../mail/message/send-limits.ts'
+import { returnAtOf, storedTransfer } from '../../mail/message/transfer-options.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { ConflictError, type Row, type Statement, refusedAs } from '../../platform/store/database.ts'
 import type { RecipientState } from './recipient-state.ts'
@@ -67,12 +69,14 @@ export class WaitingMail {
   }
 
   /**
-   * Reschedules a message; null: it is due now. Its expiry moves by the same amount.
-   * @throws SternaError `invalid_state` if it is no longer scheduled
+   * Reschedules a message; null: it is due now. Its expiry moves by the same amount, unless its submitter gave a time.
+   * @throws SternaError `invalid_state` if it is no longer scheduled, or is to be returned by then
    */
   async reschedule(messageId: string, at: number | null): Promise<void> {
     const dueAt = at ?? this.#services.clock.now()
     const waiting = await this.#waiting(messageId, ['scheduled'], notScheduled)
+    const returnAt = await this.#returnAt(messageId)
+    if (returnAt !== null && returnAt <= dueAt) throw returnedBefore(returnAt)
     await this.#change(notScheduled, [
       {
         // What has been held since is due at another time than it was scheduled for.
@@ -83,6 +87,7 @@ export class WaitingMail {
         params: { messageId, dueAt, state: at === null ? 'queued' : 'scheduled' },
         expect: waiting.length,
       },
+      ...(returnAt === null ? [] : [expireAt(messageId, Math.min(returnAt, dueAt + sendLimits.maxExpiry * 1000))]),
       { sql: 'update message set scheduled_at = :at where id = :messageId', params: { messageId, at }, expect: 1 },
     ])
     for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#services.noteWaiting(destination, dueAt)
@@ -92,6 +97,11 @@ export class WaitingMail {
   async #isCanceled(messageId: string): Promise<boolean> {
     const states = (await this.#recipients(messageId)).map(({ state }) => state)
     return states.includes('canceled') && states.every((state) => setAside.has(state))
+  }
+
+  async #returnAt(id: string): Promise<number | null> {
+    const [row] = await this.#services.db.read<{ transfer: string | null }>('select transfer from message where id = :id', { id })
+    return returnAtOf(storedTransfer(row?.transfer ?? null))
   }
 
   #recipients(messageId: string): Promise<RecipientRow[]> {
@@ -120,6 +130,17 @@ const recordCanceled = ({ id, accountId, sandbox, subject }: WaitingMessage, rec
     'email.canceled',
     { canceled_at: isoTime(now) },
     now,
+  )
+
+const expireAt = (messageId: string, at: number): Statement => ({
+  sql: 'update recipient set expires_at = :at where message_id = :messageId',
+  params: { messageId, at },
+})
+
+const returnedBefore = (at: number): SternaError =>
+  new SternaError(
+    'invalid_state',
+    `The submitter of this email has asked to have it back by ${isoTime(at)} if it has not arrived. Schedule it for an earlier time.`,
   )
 
 const tooLateToCancel = (): SternaError =>

@@ -15,6 +15,10 @@ export interface DeliverBy {
   mode: 'N' | 'R'
 }
 
+/** When a message that has not arrived is returned, epoch, ms; null: as usual. */
+export const returnAtOf = (transfer: TransferOptions | null | undefined): number | null =>
+  transfer?.deliverBy?.mode === 'R' ? transfer.deliverBy.at : null
+
 export const transferColumn = (transfer: TransferOptions | null): string | null => transfer && JSON.stringify(transfer)
 
 export const storedTransfer = (text: string | null): TransferOptions | null =>

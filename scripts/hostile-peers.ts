@@ -79,9 +79,7 @@ async function startHost(
     },
   }
   const host = await startFakeMx({ ...mx, on, host: address, port: resetsHello ? 0 : port })
-  const filter = resetsHello
-    ? await startHelloFilter(host, (hello) => (isMended || !resetsHello(hello) ? false : true), { host: address, port })
-    : null
+  const filter = resetsHello ? await startHelloFilter(host, (hello) => !isMended && resetsHello(hello), { host: address, port }) : null
   return { host, filter, got }
 }
 
@@ -93,8 +91,7 @@ async function badHost(behaviour: HostileBehaviour, i: number): Promise<BadDesti
   dns.zone[domain] = { mx: [[10, name]], ttl: 600 }
   dns.zone[name] = { a: [address], ttl: 600 }
   const { host, filter, got } = await startHost(address, behaviour)
-  const countAlone = host.on.dot
-  let taken: FakeMx['on'] = {}
+  const { dot: count } = host.on
   return {
     name: behaviour.name,
     domain,
@@ -102,8 +99,7 @@ async function badHost(behaviour: HostileBehaviour, i: number): Promise<BadDesti
     got,
     openConnections: () => host.sessions.filter(({ closed }) => !closed).length,
     mend() {
-      taken = { dot: (message, session) => (countAlone?.(message, session), undefined) }
-      host.on = taken
+      host.on = { dot: (message, session) => void count?.(message, session) }
       host.options.tls = undefined
       delete host.options.extensions
       host.cut()

@@ -15,6 +15,8 @@ import { clockOffset, isClockOff } from '../platform/clock-watch.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { signatureLifetimeMs } from '../mail-out/delivery/dkim-sign.ts'
+import { policyFetcher } from '../mail-out/delivery/policy-fetcher.ts'
+import { StsPolicies } from '../mail-out/mta-sts/sts-policies.ts'
 import { dnsResolver, type DnsResolver } from '../platform/dns/dns-resolver.ts'
 import { LargeWorker } from './large-work/large-worker.ts'
 import { Health } from '../platform/health.ts'
@@ -56,6 +58,8 @@ export interface Environment {
   isCommand?: boolean
   /** How many queries to name servers may be open at a time; default: no limit. */
   nameServerSockets?: number
+  /** The port of hosts that publish MTA-STS policies; default: 443. */
+  policyPort?: number | undefined
   /** Hashes the passwords of users; default: as costly as is advised. */
   passwords?: PasswordHasher
   /** Makes the keys of domains; default: `generateDomainKeys`. */
@@ -70,6 +74,7 @@ interface Opened extends BaseServices {
   secrets: KeyRing
   passwords: PasswordHasher
   generateKeys?: GenerateDomainKeys | undefined
+  policyPort?: number | undefined
   hasNodes: Store['hasNodes']
   close(): Promise<void>
 }
@@ -88,6 +93,7 @@ export interface Core extends Opened {
   largeWorker: LargeWorker
   policies: AccountPolicies
   quotas: MailQuotas
+  stsPolicies: StsPolicies
   erasedAddress: ErasedAddress
   erasedListing: ErasedListing
 }
@@ -161,8 +167,8 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     resolver.close()
     await store.db.close()
   }
-  const { passwords = new PasswordHasher(), generateKeys } = outside
-  return { config, ...store, log, health, metrics, metricsPage, resolver, passwords, generateKeys, close }
+  const { passwords = new PasswordHasher(), generateKeys, policyPort } = outside
+  return { config, ...store, log, health, metrics, metricsPage, resolver, passwords, generateKeys, policyPort, close }
 }
 
 /** Loads what is held in memory from a database that is open. */
@@ -193,6 +199,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
     largeWorker,
     policies,
     quotas,
+    stsPolicies: new StsPolicies({ ...opened, fetch: policyFetcher(config, opened.resolver, opened.policyPort) }),
     erasedAddress,
     erasedListing: new ErasedListing(db),
   }

@@ -20,6 +20,8 @@ import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import type { TlsSession } from '../../src/mail-out/delivery/tls-session.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
+import { StsLookup } from '../../src/mail-out/delivery/sts-lookup.ts'
+import type { StsPolicy } from '../../src/mail-out/mta-sts/sts-policy.ts'
 import { readTlsText } from '../../src/mail-out/delivery/transport-facts.ts'
 import type { TlsaResolver } from '../../src/platform/dns/dns-resolver.ts'
 import type { Resolver } from '../../src/platform/resolver.ts'
@@ -108,6 +110,8 @@ interface Wishes {
   eachServer?: Resolver[]
   lease?: Pick<LeaseDeadline, 'isPast'>
   sources?: SourceAddress[]
+  /** What can be fetched now, if it is looked at. */
+  published?: () => StsPolicy | null
 }
 
 /** Delivery on this thread, with example.com at these hosts, in order. They share one port, so they differ in address. */
@@ -122,6 +126,7 @@ export function testDelivery(
     now = Date.now,
     lease = new LeaseDeadline(),
     sources = [],
+    published,
   }: Wishes = {},
 ): TestDelivery {
   const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
@@ -176,6 +181,7 @@ export function testDelivery(
     sources: new SourceChoice(sources),
     rotation: 0,
     signer: new DkimSigner(),
+    sts: published ? stsLookup(resolver, published, now) : null,
   }
   const run = async (job = jobOf()): Promise<(Attempt | Postponed)[]> => {
     const results: (Attempt | Postponed)[] = []
@@ -191,10 +197,22 @@ export function testDelivery(
     async attempt(job) {
       const [result] = await run(job)
       if (!result || 'postponed' in result) throw new Error('postponed')
-      const { tls, policy, source, plainBecause } = readTlsText(result.tls)
-      return { ...result, tls, policy, source, plainBecause }
+      return { ...result, ...readTlsText(result.tls) }
     },
   }
+}
+
+function stsLookup(resolver: Resolver, published: () => StsPolicy | null, now: () => number): StsLookup {
+  const ask = (domain: string, id: string): void => {
+    const [at, policy] = [now(), published()]
+    const fault = { type: 'sts-policy-fetch-error' as const, reason: 'there is none' }
+    const known = { domain, id, triedAt: at, usedAt: at }
+    if (policy) lookup.learn({ ...known, policy, fetchedAt: at, fault: null })
+    else lookup.learn({ ...known, policy: null, fetchedAt: null, fault })
+    setImmediate(() => lookup.answered(domain))
+  }
+  const lookup = new StsLookup({ resolver, ask, noteUsed: () => {} })
+  return lookup
 }
 
 export const linesOf = ({ transcript }: Pick<Attempt, 'transcript'>): TranscriptLine[] => JSON.parse(transcript) as TranscriptLine[]

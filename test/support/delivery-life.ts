@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
 import { classicalForMs, type ClassicalHost } from '../../src/mail-out/delivery/classical-hosts.ts'
 import { ClassicalHostList, sweepClassicalHosts } from '../../src/mail-out/queue/classical-host-list.ts'
+import type { Fetched } from '../../src/mail-out/mta-sts/fetch-sts-policy.ts'
+import { StsPolicies, type KnownSts } from '../../src/mail-out/mta-sts/sts-policies.ts'
+import { fakeResolver } from './fake-resolver.ts'
 import type { TestRelay } from './start-relay.ts'
 
 /** Hosts are found to drop large hellos: one whose week is over is forgotten, and so is one that does so no longer. */
@@ -25,4 +28,37 @@ export async function keepClassicalHost({ relay: { services }, clock }: TestRela
   told.length = 0
   expect(await heard(list.reload(fresh.key))).toEqual([{ ...fresh, foundAt: null }])
   await list.set(fresh)
+}
+
+/** A policy is fetched, used, refreshed, fails to be fetched, and is forgotten when nobody writes to its domain any more. */
+export async function keepStsPolicy({ relay: { services }, clock }: TestRelay): Promise<void> {
+  const told: KnownSts[] = []
+  const domain = 'policy.example'
+  const zone = { [`_mta-sts.${domain}`]: { txt: ['v=STSv1; id=1'] } }
+  const day = 24 * 3_600_000
+  let fetched: Fetched = { policy: { mode: 'enforce', mx: ['a.example', '*.b.example'], maxAgeMs: 30 * day } }
+  let at = clock.now()
+  const own = { ...services, clock: { now: () => at }, resolver: fakeResolver(zone), fetch: async () => fetched }
+  const policies = new StsPolicies(own)
+  await policies.follow((known) => told.push(known))
+  await policies.fetch(domain, '1')
+  const first = { domain, id: '1', ...fetched, fetchedAt: at, triedAt: at, usedAt: at, fault: null }
+  expect(told).toEqual([first])
+  await policies.noteUsed(domain)
+  at += day
+  await policies.keepUp()
+  expect(await policies.find(domain)).toEqual({ ...first, fetchedAt: at, triedAt: at })
+  const [refreshedAt, fault] = [at, { type: 'sts-policy-fetch-error' as const, reason: 'no' }]
+  at += day
+  fetched = { fault }
+  await policies.keepUp()
+  expect(await policies.find(domain)).toEqual({ ...first, fetchedAt: refreshedAt, triedAt: at, fault })
+  zone[`_mta-sts.${domain}`] = { txt: [] }
+  at += day
+  await policies.keepUp()
+  expect(await policies.find(domain)).toMatchObject({ fetchedAt: refreshedAt, triedAt: at })
+  await policies.load()
+  at += 180 * day
+  await policies.keepUp()
+  expect(await policies.find(domain)).toBe(null)
 }

@@ -57,6 +57,7 @@ const services = {
   ipv6Refusals: new Ipv6Refusals(),
   sources: new SourceChoice([]),
   rotation: 0,
+  sts: null,
   signer: new DkimSigner(),
   now: Date.now,
 }

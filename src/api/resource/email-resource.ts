@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
+import { attemptSts, attemptTls } from './attempt-tls.ts'
 import { readTlsText } from '../../mail-out/delivery/transport-facts.ts'
 import { policySources } from '../../mail-out/delivery/transport-policy.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
@@ -204,24 +205,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   mx_host: z.string().nullable(),
   address: z.string().nullable().describe('The IP address of the host.'),
   source_address: z.string().nullable().describe('Ours, that it left from; null unless `delivery.source_addresses` is set.'),
-  tls: [
-    z
-      .object({
-        version: z.string(),
-        cipher: z.string(),
-        group: z
-          .string()
-          .nullable()
-          .describe('Of the key exchange, such as X25519MLKEM768; null if it had none of its own, or was not recorded.'),
-        verified: z.boolean().describe('Whether the certificate is valid for the host.'),
-        problem: z.string().nullable().describe('Why the certificate is not valid for the host; null if it is, or was not recorded.'),
-        resumed: z.boolean().describe('Whether it goes on with the TLS session of an earlier connection.'),
-        classical_only: z.boolean().describe('Whether the host was offered no post-quantum group, because it drops large hellos.'),
-      })
-      .nullable()
-      .describe('Null without TLS.'),
-    ({ tls }) => readTlsText(tls).tls,
-  ],
+  tls: [attemptTls, ({ tls }) => readTlsText(tls).tls],
   tls_policy: [
     z.enum(tlsPolicies).nullable().describe('What was required of the connection; null if the attempt ended before that was known.'),
     ({ tls }) => readTlsText(tls).policy,
@@ -231,10 +215,11 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
       .enum(policySources)
       .nullable()
       .describe(
-        "Who required it: `operator`, for the recipient's domain; `sender`, the sender's domain; `smarthost`, the settings of the smarthost; `message`, `require_tls`. Null: nobody.",
+        "Who required it: `operator`, for the recipient's domain; `sender`, the sender's domain; `smarthost`, the settings of the smarthost; `mta_sts`, what the recipient's domain publishes; `message`, `require_tls`. Null: nobody.",
       ),
     ({ tls }) => readTlsText(tls).source,
   ],
+  mta_sts: [attemptSts, ({ tls }) => readTlsText(tls).sts],
   plain_because: [
     z
       .string()

@@ -1,4 +1,5 @@
 import { messageOf } from '../../platform/errors.ts'
+import { listsMx } from '../mta-sts/sts-policy.ts'
 import { inOrder } from './address-order.ts'
 import type { Attempt, DeliveryJob, HostBackoff, Outcome, Postponed } from './attempt.ts'
 import { attemptOf, draftFor } from './draft.ts'
@@ -6,6 +7,8 @@ import { findRoute } from './find-route.ts'
 import { messagesOf, unclean } from './leaving-message.ts'
 import { deferral } from './outcome.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
+import type { StsLookup } from './sts-lookup.ts'
+import type { PublishedSts } from './transport-policy.ts'
 import type { ContentUse, DeliverServices, Transferring } from './transferring.ts'
 import { HostTries } from './try-hosts.ts'
 
@@ -45,16 +48,18 @@ async function deliverAll(
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true, backoff })
   }
   try {
+    const looking = services.sts === null || job.recipientTls !== null ? null : services.sts.policyOf(policyDomain(job, services), job.at)
     const way = await findRouteOrBackoff(job, services)
     if ('key' in way) return postponeAll(way)
     if ('outcome' in way) return settleAll(way.outcome, way.backoff)
     const messageFor = messagesOf(job, services)
     if (!messageFor) return settleAll(unclean)
     const hosts = services.sources.assign(way.hosts, job, performance.now())
+    const sts = looking === null ? null : await publishedFor(hosts, looking, { job, services })
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
-      const result = await new HostTries(hostsInOrder(hosts, services), recipient, { job, services, message, failed, use }).run()
+      const result = await new HostTries(hostsInOrder(hosts, services), recipient, { job, services, message, failed, sts, use }).run()
       settle(result)
       // The others would wait for the same connections.
       if ('postponed' in result) return postponeAll(result.backoff)
@@ -63,6 +68,24 @@ async function deliverAll(
     use.isUncertain = true
     settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
   }
+}
+
+/** Whose MTA-STS policy holds: with a smarthost, that of its own name (RFC 8461 3.4). */
+const policyDomain = ({ destination }: DeliveryJob, { route }: DeliverServices): string =>
+  route.smarthost?.host.toLowerCase() ?? destination
+
+/** What the domain publishes; looked at once more if it lists none of its hosts. */
+async function publishedFor(
+  hosts: RouteHost[],
+  looking: NonNullable<ReturnType<StsLookup['policyOf']>>,
+  { job, services }: Pick<Transferring, 'job' | 'services'>,
+): Promise<PublishedSts | null> {
+  const domain = policyDomain(job, services)
+  let policy = await looking
+  const listed = policy
+  if (listed && !hosts.some(({ name }) => listsMx(listed, name.toLowerCase())))
+    policy = (await services.sts?.policyAnew(domain, job.at)) ?? null
+  return policy && { domain, policy }
 }
 
 function hostsInOrder(hosts: RouteHost[], { health, rotation, ipv6Refusals }: DeliverServices): RouteHost[] {

@@ -6,6 +6,7 @@ import type { ClassicalHost } from './classical-hosts.ts'
 import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
+import type { KnownSts } from '../mta-sts/sts-policies.ts'
 import type { Smarthost } from './smarthost.ts'
 import type { TlsSession } from './tls-session.ts'
 
@@ -39,6 +40,8 @@ export interface DeliverySettings {
   interfaceAddresses: string[]
   /** Certificates in PEM that are trusted in addition to the public authorities; default: none. */
   extraAuthorities?: string[]
+  /** Whether the MTA-STS policies of recipient domains hold; default: no. */
+  mtaSts?: boolean
   /** Only those that differ from RFC 5321 4.5.3.2. */
   timeouts?: Partial<DeliveryTimeouts>
   /** How long a message may wait for a connection; default: 30 s. */
@@ -59,6 +62,9 @@ export type ToThread =
   | { type: 'drop key'; id: string }
   | { type: 'listeners'; listeners: ListenAddress[] }
   | { type: 'classical host'; host: ClassicalHost }
+  | { type: 'mta-sts'; known: KnownSts }
+  /** All that follows from what was wanted has been told. */
+  | { type: 'mta-sts answer'; domain: string }
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =
@@ -73,5 +79,8 @@ export type FromThread =
   /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
   | { type: 'tls session'; session: TlsSession }
+  /** The policy that the DNS announces under this id. */
+  | { type: 'mta-sts wanted'; domain: string; id: string }
+  | { type: 'mta-sts used'; domain: string }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

@@ -18,6 +18,7 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     messagesPerConnection: delivery.messagesPerConnection,
     idleMs: delivery.idleConnection,
     sources: delivery.sourceAddresses,
+    mtaSts: delivery.mtaSts,
     allowPrivateAddresses: delivery.allowPrivateAddresses,
     ownListeners: [
       ...http.listen,

@@ -25,6 +25,7 @@ import { hostKey, ownNames } from './route.ts'
 import { LoginGate } from './smarthost-login.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import { postQuantumGroup, trustContexts } from './tls-policy.ts'
+import { StsLookup } from './sts-lookup.ts'
 import { TlsSessions } from './tls-sessions.ts'
 import { TlsTroubles } from './tls-trouble.ts'
 
@@ -72,6 +73,10 @@ function receive(message: ToThread): void {
       return
     case 'classical host':
       return services.connection.classicalHosts.learn(message.host)
+    case 'mta-sts':
+      return services.sts?.learn(message.known)
+    case 'mta-sts answer':
+      return services.sts?.answered(message.domain)
     case 'stop':
       void stop(message.graceMs)
   }
@@ -146,6 +151,7 @@ function deliverServices(): DeliverServices {
     },
     tlsTroubles: new TlsTroubles(),
     daneHosts: new DaneHosts(resolver, () => performance.now()),
+    sts: settings.mtaSts ? stsLookup() : null,
     pool: connectionPool(health),
     ipv6Refusals: new Ipv6Refusals(),
     sources: new SourceChoice(settings.sources ?? []),
@@ -153,6 +159,14 @@ function deliverServices(): DeliverServices {
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),
   }
+}
+
+function stsLookup(): StsLookup {
+  return new StsLookup({
+    resolver,
+    ask: (domain, id) => outbox.add({ type: 'mta-sts wanted', domain, id }),
+    noteUsed: (domain) => outbox.add({ type: 'mta-sts used', domain }),
+  })
 }
 
 function noteTls({ version, group, isResumed, verified }: ConnectionTls): void {

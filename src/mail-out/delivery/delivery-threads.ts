@@ -1,4 +1,4 @@
-import type { LRUCache } from 'lru-cache'
+import { LRUCache } from 'lru-cache'
 import type { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { lastUsed } from '../../platform/last-used.ts'
@@ -9,8 +9,10 @@ import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.t
 import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
+import type { KnownSts } from '../mta-sts/sts-policies.ts'
 import { Outbox } from './outbox.ts'
 import type { TlsSession } from './tls-session.ts'
+import { heldPolicies } from './sts-lookup.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 
 export interface DeliveryOptions extends Omit<DeliverySettings, 'sharedCells'> {
@@ -34,6 +36,8 @@ export interface Delivery {
   setOwnListeners(listeners: ListenAddress[]): void
   /** A host that drops large hellos, or no longer does. */
   setClassicalHost(host: ClassicalHost): void
+  /** What is known of the MTA-STS policy of a domain. */
+  setStsPolicy(known: KnownSts): void
   /** Lets transactions under way finish for this long, then breaks them off; mail that has not begun is postponed. */
   stop(graceMs: number): Promise<void>
 }
@@ -43,6 +47,7 @@ interface Known {
   keys: Map<string, Uint8Array>
   listeners: ListenAddress[] | null
   classicalHosts: LRUCache<string, ClassicalHost>
+  stsPolicies: LRUCache<string, KnownSts>
 }
 
 /** Who hears about what the threads see besides the attempts. */
@@ -55,9 +60,20 @@ interface Told {
   classicalHost(host: ClassicalHost): void
   /** A connection was opened, and came as far as TLS. */
   tlsSession(session: TlsSession): void
+  /** The DNS announces an MTA-STS policy that is not known. Whatever is found is to be set before this resolves; it must not reject. */
+  stsWanted(domain: string, id: string): Promise<void>
+  /** Mail goes by the policy of a domain; called at most once a day by each thread. */
+  stsUsed(domain: string): void
 }
 
-const nobody: Told = { lookUp: () => {}, login: () => {}, classicalHost: () => {}, tlsSession: () => {} }
+const nobody: Told = {
+  lookUp: () => {},
+  login: () => {},
+  classicalHost: () => {},
+  stsWanted: async () => {},
+  stsUsed: () => {},
+  tlsSession: () => {},
+}
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
 /** In addition to the grace period for transactions: time for the thread to answer at all. */
@@ -77,7 +93,12 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
       `hostname: "${options.hostname}" is not a host name. Use the name that this server's address resolves to.`,
     )
   }
-  const known: Known = { keys: new Map(), listeners: null, classicalHosts: lastUsed(maxClassicalHosts) }
+  const known: Known = {
+    keys: new Map(),
+    listeners: null,
+    classicalHosts: lastUsed(maxClassicalHosts),
+    stsPolicies: new LRUCache(heldPolicies),
+  }
   const start = (onCrash: OnCrash): DeliveryThread => {
     const settings = newCells ? { ...options, sharedCells: newCells() } : options
     return new DeliveryThread({ settings, known, log, onCrash, told })
@@ -105,12 +126,23 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
       known.listeners = listeners
       tellAll({ type: 'listeners', listeners })
     },
+    ...sharing(known, tellAll),
+    stop: async (graceMs) => void (await Promise.all(all.map((each) => each.stop(graceMs)))),
+  }
+}
+
+/** Hands on what one thread has found, and keeps it for those that replace crashed ones. */
+function sharing(known: Known, tellAll: (message: ToThread) => void): Pick<Delivery, 'setClassicalHost' | 'setStsPolicy'> {
+  return {
     setClassicalHost(host) {
       if (host.foundAt === null) known.classicalHosts.delete(host.key)
       else known.classicalHosts.set(host.key, host)
       tellAll({ type: 'classical host', host })
     },
-    stop: async (graceMs) => void (await Promise.all(all.map((each) => each.stop(graceMs)))),
+    setStsPolicy(policy) {
+      known.stsPolicies.set(policy.domain, policy)
+      tellAll({ type: 'mta-sts', known: policy })
+    },
   }
 }
 
@@ -196,6 +228,7 @@ class DeliveryThread {
     for (const [id, der] of known.keys) this.tell({ type: 'key', id, der })
     if (known.listeners) this.tell({ type: 'listeners', listeners: known.listeners })
     for (const host of known.classicalHosts.values()) this.tell({ type: 'classical host', host })
+    for (const policy of known.stsPolicies.values()) this.tell({ type: 'mta-sts', known: policy })
   }
 
   #receive(message: FromThread): void {
@@ -207,6 +240,8 @@ class DeliveryThread {
     if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
     if (message.type === 'classical host') return this.#services.told.classicalHost(message.host)
     if (message.type === 'tls session') return this.#services.told.tlsSession(message.session)
+    if (message.type === 'mta-sts wanted') return void this.#askSts(message.domain, message.id)
+    if (message.type === 'mta-sts used') return this.#services.told.stsUsed(message.domain)
     if (message.type === 'login') return this.#services.told.login(message.refusal)
     if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)
@@ -220,6 +255,11 @@ class DeliveryThread {
     this.#jobs.delete(message.jobId)
     if (message.isUnread) job.supply.noteUnread()
     job.done()
+  }
+
+  async #askSts(domain: string, id: string): Promise<void> {
+    await this.#services.told.stsWanted(domain, id)
+    this.tell({ type: 'mta-sts answer', domain })
   }
 
   async #supply(jobId: string, supply: ContentSupply): Promise<void> {

@@ -13,7 +13,7 @@ import type { AttemptContext } from './transcript.ts'
 import type { Body, OutgoingMessage } from './outgoing-message.ts'
 import { transferParameters } from './passed-on.ts'
 import { textOfPlain, textOfTls, transportOf, type ConnectionTls, type Transport } from './transport-facts.ts'
-import type { TransportPolicy } from './transport-policy.ts'
+import { testResult, type TransportPolicy } from './transport-policy.ts'
 
 /**
  * `sent`: the message data left, whatever the reply. `stale`: the peer wants no more mail on this connection, so nothing was sent. `no room`:
@@ -80,7 +80,8 @@ export class MxConnection {
     this.#maxTransactions = limitIn(extensions.get('LIMITS'), 'MAILMAX')
     this.host = host
     this.transport = transportOf(tls)
-    this.tlsText = policy.mode === 'plain' ? null : refused === undefined ? textOfTls(policy, tls) : textOfPlain(refused)
+    this.tlsText =
+      policy.mode === 'plain' ? null : refused === undefined ? textOfSession(policy, tls) : textOfPlain(policy, 'refused', refused)
     this.#isEncrypted = tls !== null
   }
 
@@ -286,6 +287,9 @@ export class MxConnection {
     return `${this.host.name} (${this.host.address}): ${what}`
   }
 }
+
+const textOfSession = (policy: TransportPolicy, tls: ConnectionTls | null): string | null =>
+  tls ? textOfTls(policy, tls) : textOfTls(policy, null, testResult(policy, { is: 'not offered' }))
 
 /** RFC 4954 6. */
 const isLoginDemand = ({ code }: Reply): boolean => code === 530 || code === 535 || code === 538

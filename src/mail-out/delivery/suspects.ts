@@ -125,7 +125,7 @@ export class Suspects {
     const [only] = jobs
     if (!only || jobs.length > 1) return this.onCrash(jobs, reason)
     const { messageId } = only.job
-    const tls = textOfTls(transportPolicy(null, only.job), null)
+    const tls = textOfTls(transportPolicy(null, only.job, null), null)
     this.#log.error({ messageId, reason }, 'a message has crashed a delivery thread twice; it is deferred and kept apart from other mail')
     const { outcome } = deferral('internal_error', `4.3.0 this message crashes the delivery thread of this server: ${reason}`)
     for (const recipientId of only.open) {

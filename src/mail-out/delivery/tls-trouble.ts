@@ -5,7 +5,7 @@ import type { RouteHost } from './route.ts'
 import type { Heard } from './smtp-dialogue.ts'
 import type { TlsTrouble } from './tls-policy.ts'
 import { textOfPlain, textOfTls } from './transport-facts.ts'
-import { plain, transportPolicy, type Demands, type TransportPolicy } from './transport-policy.ts'
+import { inPlain, transportPolicy, type Demands, type PublishedSts, type TransportPolicy } from './transport-policy.ts'
 
 /** How a host is tried. */
 export interface Try {
@@ -15,9 +15,9 @@ export interface Try {
   because: string | null
 }
 
-/** What an attempt says of its TLS if no connection was opened for it, or one in plain text. `tried`: null if there was no host to try. */
-export const textOfTry = (tried: Try | null, demands: Demands): string | null =>
-  tried?.policy.mode === 'plain' ? textOfPlain(tried.because ?? '') : textOfTls(tried?.policy ?? transportPolicy(null, demands), null)
+/** What an attempt says of its TLS if no connection was opened for it, or one in plain text. */
+export const textOfTry = ({ policy, because }: Try): string | null =>
+  policy.mode === 'plain' ? textOfPlain(policy, 'failed', because ?? '') : textOfTls(policy, null)
 
 /** What a failure inside TLS says about TLS; undefined for a reply that may change on a later try. */
 export function tlsTroubleIn(heard: Heard): TlsTrouble | undefined {
@@ -45,17 +45,19 @@ const maxHosts = 10_000
 export class TlsTroubles {
   readonly #notes = lastUsed<Note>(maxHosts)
 
-  /** The hosts in their order, with those that work only in plain text last. */
-  tries(hosts: RouteHost[], demands: Demands, at: number): Try[] {
+  /** The hosts in their order, with those that must not be connected to first, and those that work only in plain text last. */
+  tries(hosts: RouteHost[], demands: Demands & { at: number }, sts: PublishedSts | null): Try[] {
+    const closed: Try[] = []
     const byTls: Try[] = []
-    const inPlain: Try[] = []
+    const byPlain: Try[] = []
     for (const host of hosts) {
-      const policy = transportPolicy(host, demands)
-      const because = mayBePlain(host, policy) ? this.#because(host, at) : null
-      if (because === null) byTls.push({ host, policy, because })
-      else inPlain.push({ host, policy: plain, because })
+      const policy = transportPolicy(host, demands, sts)
+      const because = mayBePlain(host, policy) ? this.#because(host, demands.at) : null
+      if (policy.closed !== undefined) closed.push({ host, policy, because })
+      else if (because === null) byTls.push({ host, policy, because })
+      else byPlain.push({ host, policy: inPlain(policy), because })
     }
-    return [...byTls, ...inPlain]
+    return [...closed, ...byTls, ...byPlain]
   }
 
   /** The same host in plain text, if the way its TLS attempt failed allows that at once. */
@@ -67,7 +69,7 @@ export class TlsTroubles {
     const since = earlier && !isPlain ? earlier.since : at
     this.#notes.set(keyOf(host), { since, reason: outcome.reason, isPlain })
     const because = this.#because(host, at)
-    return because === null ? null : { host, policy: plain, because }
+    return because === null ? null : { host, policy: inPlain(policy), because }
   }
 
   /** TLS is tried first again. */

@@ -9,7 +9,9 @@ import type { LeavingServices } from './leaving-message.ts'
 import type { OutgoingMessage } from './outgoing-message.ts'
 import type { ConnectionServices } from './open-connection.ts'
 import type { RouteHost } from './route.ts'
+import type { StsLookup } from './sts-lookup.ts'
 import type { TlsTroubles } from './tls-trouble.ts'
+import type { PublishedSts } from './transport-policy.ts'
 
 export interface DeliverServices extends FindRouteServices, LeavingServices {
   health: HostHealth
@@ -21,6 +23,8 @@ export interface DeliverServices extends FindRouteServices, LeavingServices {
   rotation: number
   tlsTroubles: TlsTroubles
   daneHosts: DaneHosts
+  /** Null: nobody's MTA-STS policy is looked at. */
+  sts: StsLookup | null
 }
 
 /** What a job is delivered with. */
@@ -30,6 +34,8 @@ export interface Transferring {
   services: DeliverServices
   /** What happened at hosts that this job need not try again. */
   failed: Map<RouteHost, Outcome>
+  /** What the recipient's domain publishes. */
+  sts: PublishedSts | null
   use: ContentUse
 }
 

@@ -1,5 +1,5 @@
 import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
-import type { PolicySource, TransportPolicy } from './transport-policy.ts'
+import { testResult, type PolicySource, type TransportPolicy } from './transport-policy.ts'
 
 /** What a handshake has shown. */
 export interface ConnectionTls {
@@ -38,15 +38,26 @@ interface StoredFacts {
   policy?: TlsPolicy | null
   /** Whose policy it is; `opportunistic` is nobody's. */
   source?: PolicySource
+  /** Of an MTA-STS policy in testing: what it has against the host; true: nothing. */
+  testing?: string | true
 }
 
 /** Of an attempt that ended before it was known what its connection must fulfil. */
 export const textOfUnknown = JSON.stringify({ policy: null } satisfies StoredFacts)
 
-/** @returns JSON; null: nobody requires TLS, and there is none. `tls`: null without TLS, or without a connection */
-export function textOfTls({ mode, source }: TransportPolicy, tls: ConnectionTls | null): string | null {
-  if (tls === null && source === null) return null
-  const required = source === null ? {} : { policy: mode, source }
+/**
+ * @param tls null without TLS, or without a connection
+ * @param testing see `testResult`
+ * @returns JSON; null: nobody requires TLS, and there is none
+ */
+export function textOfTls(
+  policy: TransportPolicy,
+  tls: ConnectionTls | null,
+  testing: string | true | undefined = tls ? testResult(policy, { is: 'encrypted', problem: tls.problem }) : untested(policy),
+): string | null {
+  const { mode, source } = policy
+  if (tls === null && source === null && testing === undefined) return null
+  const required = { ...(source !== null && { policy: mode, source }), ...(testing !== undefined && { testing }) }
   if (tls === null) return JSON.stringify(required)
   const { version, cipher, group, verified, problem, isResumed, isClassical } = tls
   return JSON.stringify({
@@ -61,15 +72,27 @@ export function textOfTls({ mode, source }: TransportPolicy, tls: ConnectionTls 
   } satisfies StoredFacts)
 }
 
-/** The same for mail that travels in plain text because TLS failed. */
-export const textOfPlain = (problem: string): string => JSON.stringify({ problem } satisfies StoredFacts)
+/** Without a connection nothing is known but whether the host is listed. */
+const untested = ({ tested }: TransportPolicy): string | true | undefined => tested && (tested.closed ?? true)
+
+/** The same for mail that travels in plain text because TLS failed, or was refused. */
+export function textOfPlain(policy: TransportPolicy, is: 'failed' | 'refused', problem: string): string {
+  const testing = testResult(policy, { is, fault: problem })
+  return JSON.stringify({ problem, ...(testing !== undefined && { testing }) } satisfies StoredFacts)
+}
 
 /** Reads what these have written, now or in an earlier version. */
 export function readTlsText(text: string | null) {
-  const { version, cipher, group, verified, problem, resumed, classical, policy, source } = JSON.parse(text ?? '{}') as StoredFacts
+  const { version, cipher, group, verified, problem, resumed, classical, policy, source, testing } = JSON.parse(text ?? '{}') as StoredFacts
   return {
     policy: policy === undefined ? ('opportunistic' as const) : policy,
     source: source ?? null,
+    sts:
+      testing !== undefined
+        ? { mode: 'testing' as const, objection: testing === true ? null : testing }
+        : source === 'mta_sts'
+          ? { mode: 'enforce' as const, objection: null }
+          : null,
     tls:
       version === undefined
         ? null

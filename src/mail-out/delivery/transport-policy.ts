@@ -2,13 +2,15 @@ import { tlsPolicies, type TlsPolicy } from '../../platform/config/recipient-tls
 import type { DomainTls } from '../../senders/sending-domain/domain-object.ts'
 import type { TransferOptions } from '../../mail/message/transfer-options.ts'
 import type { Dane, DaneRecords } from './dane.ts'
+import { listsMx, whyUnlisted, type StsPolicy } from '../mta-sts/sts-policy.ts'
 import type { Smarthost } from './smarthost.ts'
 
 /**
  * Who requires TLS of a connection. `operator`: what is set for the recipient's domain. `sender`: the sender's domain. `smarthost`: what is set
- * for the smarthost. `message`: the message itself (REQUIRETLS). `dane`: the host, by its TLSA records.
+ * for the smarthost. `mta_sts`: what the recipient's domain publishes (RFC 8461), or that of the smarthost. `message`: the message itself
+ * (REQUIRETLS). `dane`: the host, by its TLSA records.
  */
-export const policySources = ['operator', 'sender', 'smarthost', 'message', 'dane'] as const
+export const policySources = ['operator', 'sender', 'smarthost', 'mta_sts', 'message', 'dane'] as const
 export type PolicySource = (typeof policySources)[number]
 
 /** What a connection to a host must fulfil, and who says so. */
@@ -27,13 +29,22 @@ export type TransportPolicy = Readonly<
     isPassedOn?: true
     /** Why the host must not even be connected to. */
     closed?: string
+    /** A policy that its owner only tests: what it has against the host is reported, and the mail sent all the same. */
+    tested?: TransportPolicy
   }
 >
 
 /** What a policy depends on of a host. */
 interface PolicyHost {
+  name: string
   smarthost?: Smarthost
   isAuthentic?: true
+}
+
+/** A policy by MTA-STS, and whose it is. */
+export interface PublishedSts {
+  domain: string
+  policy: StsPolicy
 }
 
 /** What is asked for mail of one job. */
@@ -69,17 +80,25 @@ const bothOf = (source: PolicySource) => ({
 const byOperator = bothOf('operator')
 const bySmarthost = bothOf('smarthost')
 const bySender: Record<DomainTls, TransportPolicy> = { opportunistic, enforced: required('verify', 'sender') }
+const bySts = required('verify', 'mta_sts')
 
-/** The policy for a host of the route: the strictest of all that hold for it. `host`: null where none was found. */
-export function transportPolicy(host: PolicyHost | null, demands: Demands): TransportPolicy {
-  const policy = policyBesideMessage(host, demands)
+/**
+ * The policy for a host of the route, in this order: what the message demands; what is set for the recipient's domain, which stands in the place of
+ * what that publishes; a policy by MTA-STS, which is enforced, or tested beside the others; of the others the strictest.
+ * @param host null where none was found
+ * @param sts null where none is published
+ */
+export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: PublishedSts | null): TransportPolicy {
+  const policy = policyBesideMessage(host, demands, sts)
   return demands.transfer?.requireTls === true ? passedOn(host, policy) : policy
 }
 
 /** RFC 8689 4.2.1. */
-function passedOn(host: PolicyHost | null, { key }: TransportPolicy): TransportPolicy {
+function passedOn(host: PolicyHost | null, beside: TransportPolicy): TransportPolicy {
+  if (beside.closed !== undefined) return beside
+  const { key, source } = beside
   const policy = { mode: 'verify', source: 'message', key: `${key} requiretls`, isPassedOn: true } as const
-  if (!host || isVouchedFor(host)) return policy
+  if (!host || source === 'mta_sts' || isVouchedFor(host)) return policy
   return {
     ...policy,
     closed: `TLS is required by the policy verify ${sourceWords.message}, but neither MTA-STS nor DNSSEC vouches for the recipient's mail hosts`,
@@ -89,11 +108,16 @@ function passedOn(host: PolicyHost | null, { key }: TransportPolicy): TransportP
 /** Whether it is certain that the recipient's mail goes to this host: the operator has named it, or the DNS, with DNSSEC. */
 const isVouchedFor = (host: PolicyHost): boolean => host.smarthost !== undefined || host.isAuthentic === true
 
-function policyBesideMessage(host: PolicyHost | null, { recipientTls, senderTls }: Demands): TransportPolicy {
+function policyBesideMessage(host: PolicyHost | null, demands: Demands, sts: PublishedSts | null): TransportPolicy {
+  const { recipientTls, senderTls, transfer } = demands
   const smarthostTls = host?.smarthost?.tls?.policy
-  if (!recipientTls && senderTls === 'opportunistic' && !smarthostTls) return opportunistic
+  if (!recipientTls && senderTls === 'opportunistic' && !smarthostTls && !sts) return opportunistic
+  const published = sts && recipientTls === null ? stsFor(host, sts) : null
+  // RFC 8689 5: with `TLS-Required: No`, what the domain publishes is not enforced.
+  if (published && sts?.policy.mode === 'enforce' && transfer?.requireTls !== false) return published
   const byMail = stricter(byOperator[recipientTls ?? 'opportunistic'], bySender[senderTls])
-  return stricter(byMail, bySmarthost[smarthostTls ?? 'opportunistic'])
+  const asked = stricter(byMail, bySmarthost[smarthostTls ?? 'opportunistic'])
+  return published ? withTested(asked, published) : asked
 }
 
 const requiredByUnusable = required('require', 'dane')
@@ -135,6 +159,20 @@ export interface Unproved {
   under: TransportPolicy
   shown: Extract<Shown, { is: 'unproved' }>
 }
+function stsFor(host: PolicyHost | null, { domain, policy }: PublishedSts): TransportPolicy {
+  const name = host?.name.toLowerCase()
+  if (name === undefined || listsMx(policy, name)) return bySts
+  return { ...bySts, closed: `the MTA-STS policy of ${domain} does not list the host ${name}: ${whyUnlisted(policy, name)}` }
+}
+
+const withTested = (policy: TransportPolicy, tested: TransportPolicy): TransportPolicy => ({
+  ...policy,
+  key: `${policy.key}, tested: ${tested.closed ?? tested.key}`,
+  tested,
+})
+
+/** The same host in plain text. */
+export const inPlain = ({ tested }: TransportPolicy): TransportPolicy => (tested ? withTested(plain, tested) : plain)
 
 const strictness = ['plain', ...tlsPolicies]
 
@@ -156,7 +194,8 @@ export type Shown =
  * Why the mail must not go to this host, in the words that explanations know; null if it may. Then others are tried; without one it is
  * deferred, or returned if the message has the policy.
  */
-export function tlsObjection({ mode, source }: TransportPolicy, shown: Shown): string | null {
+export function tlsObjection({ mode, source, closed }: TransportPolicy, shown: Shown): string | null {
+  if (closed !== undefined) return closed
   if (source === null) return null
   if (mode === 'require' && shown.is === 'encrypted') return null
   const fault = faultOf(shown)
@@ -167,9 +206,14 @@ const sourceWords: Record<PolicySource, string> = {
   operator: "for the recipient's domain",
   sender: "of the sender's domain",
   smarthost: 'for the smarthost',
+  mta_sts: 'that the domain publishes (MTA-STS)',
   message: 'of the message (REQUIRETLS)',
   dane: 'of its TLSA records',
 }
+
+/** What a policy that is only tested has against the host; true: nothing. Undefined: none is tested. */
+export const testResult = ({ tested }: TransportPolicy, shown: Shown): string | true | undefined =>
+  tested && (tlsObjection(tested, shown) ?? true)
 
 function faultOf(shown: Shown): string | null {
   switch (shown.is) {

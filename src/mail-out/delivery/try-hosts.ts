@@ -33,6 +33,8 @@ export class HostTries {
   #draft: Draft | null = null
   /** By host. If one is tried twice, over TLS and in plain text, the later outcome counts. */
   readonly #outcomes = new Map<RouteHost, Outcome>()
+  /** How hosts that must not be connected to were tried. */
+  #closed: Map<Try, Outcome> | undefined
   /** Names of hosts that lack what the message or its policy needs. */
   #lacking: Set<string> | undefined
   /** Names of hosts whose policy takes account of their TLSA records. */
@@ -46,11 +48,11 @@ export class HostTries {
   #hasOtherSource = false
 
   constructor(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring) {
-    const { job, services } = transferring
+    const { job, services, sts } = transferring
     this.#hosts = hosts
     this.#recipient = recipient
     this.#transferring = transferring
-    this.#tries = services.tlsTroubles.tries(hosts, job, job.at)
+    this.#tries = services.tlsTroubles.tries(hosts, job, sts)
   }
 
   async run(): Promise<Attempt | Postponed> {
@@ -58,7 +60,7 @@ export class HostTries {
     for (let planned = this.#tries.shift(); planned; planned = this.#tries.shift()) {
       if (!this.#mayTry(planned)) continue
       const each = !this.#isOver && this.#mayBeUnderDane(planned) ? await this.#underDane(planned) : planned
-      if (each === null) continue
+      if (each === null || (each.policy.closed !== undefined && !this.#mayTry(each))) continue
       const lease = this.#isOver ? null : await services.pool.acquire(each.host, each.policy)
       if (!lease && !this.#draft) return this.#postponed()
       if (!lease) {
@@ -86,8 +88,14 @@ export class HostTries {
       if (!verdict.nextHost && this.#outcomes.has(chosen.each.host)) return attemptOf(draft, verdict.outcome, job)
     }
     const backoff = backoffOfAll(this.#hosts, services)
-    if (this.#outcomes.size === 0 && backoff) return this.#postponed(backoff)
-    return { ...attemptOf(this.#draft ?? draftFor(this.#recipient.id, job, services), this.#outcome(), job), backoff }
+    if (this.#outcomes.size === 0 && !this.#closed && backoff) return this.#postponed(backoff)
+    return { ...attemptOf(this.#draft ?? this.#unconnectedDraft(), this.#outcome(), job), backoff }
+  }
+
+  #unconnectedDraft(): Draft {
+    const { job, services } = this.#transferring
+    const [last = null] = this.#closed?.keys() ?? []
+    return { ...draftFor(this.#recipient.id, job, services), last }
   }
 
   /** What is set for the recipient's domain holds instead of TLSA records, unless it asks for them; so does `TLS-Required: No`. */
@@ -140,9 +148,11 @@ export class HostTries {
   }
 
   /** False of a host that must not be connected to, that is in backoff, that has failed for this job, or that lacks what the message needs. */
-  #mayTry({ host, policy }: Try): boolean {
-    if (policy.closed !== undefined) {
-      this.#outcomes.set(host, bounce(`5.7.30 ${policy.closed}`, 'policy'))
+  #mayTry(each: Try): boolean {
+    const { host, policy } = each
+    // TLSA records win over what the domain publishes (RFC 8461 2).
+    if (policy.closed !== undefined && !(policy.source === 'mta_sts' && this.#mayBeUnderDane(each))) {
+      this.#noteClosed(each, policy.closed)
       return false
     }
     if (this.#lacking?.has(host.name)) return false
@@ -154,8 +164,15 @@ export class HostTries {
     return !backoff && !known
   }
 
+  /** What the domain publishes may be corrected; nobody else will vouch for the host. */
+  #noteClosed(each: Try, why: string): void {
+    const isPublished = each.policy.source === 'mta_sts'
+    this.#closed ??= new Map()
+    this.#closed.set(each, isPublished ? deferral('policy', `4.7.5 ${why}`).outcome : bounce(`5.7.30 ${why}`, 'policy'))
+  }
+
   #note(each: Try, verdict: HostOutcome, draft: Draft): void {
-    const { job, services, failed } = this.#transferring
+    const { job, services, failed, sts } = this.#transferring
     const { host } = each
     this.#outcomes.delete(host)
     if (services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })) {
@@ -164,6 +181,7 @@ export class HostTries {
       return
     }
     this.#outcomes.set(host, verdict.outcome)
+    if (sts && isHeldBackBySts(each, verdict)) void services.sts?.policyAnew(sts.domain, job.at)
     if (verdict.tlsTrouble) services.connection.sessions.forget(host)
     const inPlain = services.tlsTroubles.after(each, verdict, job.at)
     if (!verdict.nextHost) return
@@ -240,9 +258,13 @@ export class HostTries {
     const names = new Set([...this.#outcomes.keys()].map(({ name }) => name))
     const unasked = [...(this.#unasked ?? [])].flatMap(([name, reason]) => (names.has(name) ? [] : [deferral('other', reason).outcome]))
     if (this.#endedBefore) unasked.push(deferral('other', `${this.#endedBefore.name} has not been tried yet`).outcome)
-    return outcomeOfHosts([...unasked, ...this.#outcomes.values()])
+    return outcomeOfHosts([...(this.#closed?.values() ?? []), ...unasked, ...this.#outcomes.values()])
   }
 }
+
+/** What the domain publishes may have changed before the next attempt, which may be the last. */
+const isHeldBackBySts = ({ policy }: Try, { outcome }: HostOutcome): boolean =>
+  policy.source === 'mta_sts' && outcome.type === 'deferred' && outcome.category === 'policy' && outcome.reply === null
 
 const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
   job.isProbe ? undefined : services.health.backoffOf(hostKey(host), performance.now())

@@ -357,6 +357,12 @@ export const settings = {
       'valid for the MX host), `dane` (with a certificate that TLSA records of the host prove) or `opportunistic`. `.example.com` is for all ' +
       'names below it. Mail waits if no host fulfils it. What the domain itself publishes is then not looked at, but for `dane`.',
   ),
+  'delivery.mta_sts': setting(
+    type.flag,
+    true,
+    'Whether mail goes by the policies that recipient domains publish (MTA-STS, RFC 8461). Where one is enforced, mail goes only to MX hosts that it ' +
+      'lists and that prove to be them, and waits otherwise.',
+  ),
 
   'delivery.source_addresses': setting(
     sourceAddresses(100),

@@ -121,8 +121,15 @@ export const causes = {
   },
   tls: {
     owner: 'network',
-    what: 'The sending domain requires TLS with a valid certificate, and the receiving server does not offer it.',
-    advice: "If this continues, the other side must repair its TLS, or you must relax the domain's setting.",
+    what: "The sending domain, the recipient's domain (MTA-STS) or the operator requires TLS that the receiving server does not offer.",
+    advice: 'If this continues, the other side must repair its TLS, or you must relax the setting of the sending domain.',
+    passes: true,
+  },
+  mta_sts: {
+    owner: 'recipient',
+    what: "The recipient's domain publishes a list of its mail servers (MTA-STS), and the servers that its DNS names are not in it.",
+    advice:
+      'Only the owner of that domain can correct the list, so tell its postmaster. An operator can set delivery.recipient_tls for the domain.',
     passes: true,
   },
   require_tls: {

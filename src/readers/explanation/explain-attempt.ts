@@ -77,6 +77,7 @@ const silenceRules: CauseRule[] = [
   { code: 'domain_doubtful', words: /^4\.\d\.\d .*, say the name servers/ },
   { code: 'dns', words: /^4\.4\.3 / },
   { code: 'require_tls', words: /TLS is required by the policy \S+ of the message/ },
+  { code: 'mta_sts', words: /^4\.7\.5 the MTA-STS policy / },
   { code: 'tls', words: /TLS is required/ },
   { code: 'characters', words: /^5\.6\.[37] / },
   { code: 'too_large', words: /^5\.3\.4 / },

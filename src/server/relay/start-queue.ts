@@ -31,7 +31,7 @@ type QueueServices = Opened & {
 
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(services: QueueServices, stops: Stop[]): Promise<QueueRunner> {
-  const { config, shares, health, log, metrics, metricsPage, accounts, nodes, changes, clock } = services
+  const { config, shares, health, log, metrics, metricsPage, accounts, nodes, stsPolicies } = services
   await checkSources(config.delivery.sourceAddresses, log)
   const resolverWatch = new ResolverWatch(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
@@ -54,6 +54,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
           .set(host)
           .catch((error: unknown) => log.warn({ host: host.key, error }, 'whether a host drops large hellos could not be stored'))
       },
+      ...stsHeard(services),
     },
   )
   const classicalHosts = new ClassicalHostList(services, (host) => delivery.setClassicalHost(host))
@@ -72,14 +73,30 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   // If it cannot start, the threads must still end, or the process would stay.
   stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
   accounts.onResumed((accountId) => queue.accountResumed(accountId))
-  const load = (): Promise<void> => queue.lookForWaiting()
   followRestored(services)
-  changes.on('due_destination', { load, reload: async (destination) => queue.noteWaiting(destination, clock.now()) })
-  changes.on('retried_destination', { load, reload: async (destination) => queue.tryNow(destination) })
+  followDestinations(queue, services)
   await classicalHosts.load()
+  await stsPolicies.follow((known) => delivery.setStsPolicy(known))
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue
+}
+
+/** What other nodes say is due. */
+function followDestinations(queue: QueueRunner, { changes, clock }: QueueServices): void {
+  const load = (): Promise<void> => queue.lookForWaiting()
+  changes.on('due_destination', { load, reload: async (destination) => queue.noteWaiting(destination, clock.now()) })
+  changes.on('retried_destination', { load, reload: async (destination) => queue.tryNow(destination) })
+}
+
+/** What follows from what the threads say of MTA-STS policies. */
+function stsHeard({ stsPolicies, log }: QueueServices) {
+  const noted = (domain: string, writing: Promise<void>): Promise<void> =>
+    writing.catch((error: unknown) => log.warn({ domain, error }, 'the MTA-STS policy of a domain could not be stored'))
+  return {
+    stsWanted: (domain: string, id: string) => noted(domain, stsPolicies.fetch(domain, id)),
+    stsUsed: (domain: string) => void noted(domain, stsPolicies.noteUsed(domain)),
+  }
 }
 
 /** What delivery needs to know about a message in addition to the queue's data. */

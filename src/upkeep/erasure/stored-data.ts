@@ -145,6 +145,11 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`event_retention`',
     none: 'id day domain state due_at first_at tries report destinations sessions failures',
   },
+  mta_sts_policy: {
+    about: 'MTA-STS policies of recipient domains',
+    kept: '180 days after the last mail by one',
+    none: 'domain announced_id mode mx max_age_ms fetched_at tried_at fault fault_type used_at fetching_until',
+  },
   duty: { about: 'which process does what only one may do', kept: 'always', none: 'name holder' },
   node: {
     about: 'processes that deliver mail and post to webhooks',

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { tlsPolicies, type TlsPolicy } from '../../../src/platform/config/recipient-tls.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
-import type { FakeMxOptions } from '../../support/fake-mx.ts'
+import type { FakeMx, FakeMxOptions } from '../../support/fake-mx.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import { testCertificate, type TestCertificate } from '../../support/test-certificates.ts'
 
@@ -20,33 +20,65 @@ beforeAll(async () => {
 const trusted = () => ['good', 'expired', 'wrong name'].map((name) => certificates[name as keyof typeof certificates].cert)
 const how = { plain: 'plain', encrypted: 'encrypted', verified: 'verified', waits: null } as const
 
+/** The policies: those of the operator, and those that the recipient's domain publishes by MTA-STS. */
+const policies = ['opportunistic', 'require', 'verify', 'sts testing', 'sts enforce', 'dane'] as const satisfies readonly (
+  TlsPolicy | `sts ${string}`
+)[]
+type Policy = (typeof policies)[number]
+
 /** How the mail leaves under each policy, in their order. */
 const table: [string, () => FakeMxOptions, (keyof typeof how)[]][] = [
-  ['a good certificate', () => ({ tls: certificates.good }), ['verified', 'verified', 'verified', 'waits']],
-  ['a self-signed certificate', () => ({ tls: certificates['self-signed'] }), ['encrypted', 'encrypted', 'waits', 'waits']],
-  ['an expired certificate', () => ({ tls: certificates.expired }), ['encrypted', 'encrypted', 'waits']],
-  ['a certificate for another name', () => ({ tls: certificates['wrong name'] }), ['encrypted', 'encrypted', 'waits']],
-  ['no STARTTLS', () => ({}), ['plain', 'waits', 'waits']],
+  ['a good certificate', () => ({ tls: certificates.good }), ['verified', 'verified', 'verified', 'verified', 'verified']],
+  ['a self-signed certificate', () => ({ tls: certificates['self-signed'] }), ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits']],
+  ['an expired certificate', () => ({ tls: certificates.expired }), ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits']],
+  [
+    'a certificate for another name',
+    () => ({ tls: certificates['wrong name'] }),
+    ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits'],
+  ],
+  ['no STARTTLS', () => ({}), ['plain', 'waits', 'waits', 'plain', 'waits']],
   [
     'STARTTLS that it refuses',
     () => ({ tls: certificates.good, on: { starttls: () => '454 4.7.0 not now' } }),
-    ['plain', 'waits', 'waits'],
+    ['plain', 'waits', 'waits', 'plain', 'waits'],
   ],
-  ['a handshake that fails', () => ({ tls: 'garbage' }), ['plain', 'waits', 'waits']],
+  ['a handshake that fails', () => ({ tls: 'garbage' }), ['plain', 'waits', 'waits', 'plain', 'waits']],
 ]
 
+/** example.com publishes a policy that lists this. */
+function deliveryUnder(policy: Policy, mx: FakeMx, listed = '*.example.com') {
+  const zone = {
+    'example.com': { mx: [[0, 'mx1.example.com'] as [number, string]] },
+    'mx1.example.com': { a: [mx.host] },
+    '_mta-sts.example.com': { txt: ['v=STSv1; id=1'] },
+  }
+  const published = policy.startsWith('sts') ? { mode: modeOf(policy), mx: [listed], maxAgeMs: 86_400_000 } : null
+  return testDelivery([mx], { extraAuthorities: trusted(), resolver: fakeResolver(zone), published: () => published })
+}
+
+const modeOf = (policy: Policy): 'enforce' | 'testing' => (policy === 'sts enforce' ? 'enforce' : 'testing')
+const jobUnder = (policy: Policy) => jobOf(policy.startsWith('sts') ? {} : { recipientTls: policy as TlsPolicy })
+const shownOf = (policy: Policy) =>
+  policy.startsWith('sts')
+    ? { mode: policy === 'sts enforce' ? 'verify' : 'opportunistic', sts: modeOf(policy) }
+    : { mode: policy, sts: undefined }
+
 describe.each(table)('a host with %s', (_, options, expected) => {
-  it.each(tlsPolicies.map((policy, place) => [policy, expected[place] ?? 'waits'] as const))('under %s: %s', async (policy, outcome) => {
+  it.each(policies.map((policy, place) => [policy, expected[place] ?? 'waits'] as const))('under %s: %s', async (policy, outcome) => {
     const mx = await testMx(options())
-    const attempt = await testDelivery([mx], { extraAuthorities: trusted() }).attempt(jobOf({ recipientTls: policy }))
+    const attempt = await deliveryUnder(policy, mx).attempt(jobUnder(policy))
+    const { mode, sts } = shownOf(policy)
     expect(attempt).toMatchObject({
       outcome:
         outcome === 'waits'
-          ? { type: 'deferred', category: 'policy', reason: expect.stringContaining(`by the policy ${policy}`) as string }
+          ? { type: 'deferred', category: 'policy', reason: expect.stringContaining(`by the policy ${mode}`) as string }
           : { type: 'delivered' },
       transport: how[outcome],
-      policy,
+      policy: mode,
     })
+    expect(attempt.sts?.mode).toBe(sts)
+    // What a policy in testing reports is what it would refuse if it were enforced.
+    if (sts === 'testing') expect(attempt.sts?.objection === null).toBe(expected[4] !== 'waits')
     expect(mx.messages).toHaveLength(outcome === 'waits' ? 0 : 1)
   })
 })
@@ -55,9 +87,10 @@ it('neither a connection nor a TLS session serves mail under another policy', as
   const mx = await testMx({ tls: certificates.good })
   const delivery = testDelivery([mx], { extraAuthorities: trusted() })
   const send = (recipientTls: TlsPolicy) => delivery.attempt(jobOf({ recipientTls }))
-  for (const policy of tlsPolicies) await send(policy)
+  for (const policy of ['opportunistic', 'require', 'verify'] as const) await send(policy)
   expect(mx.sessions.map(({ isResumed }) => isResumed)).toEqual([false, false, false])
-  for (const policy of tlsPolicies) expect(await send(policy)).toMatchObject({ policy, outcome: { type: 'delivered' } })
+  for (const policy of ['opportunistic', 'require', 'verify'] as const)
+    expect(await send(policy)).toMatchObject({ policy, outcome: { type: 'delivered' } })
   expect(mx.sessions).toHaveLength(3)
 })
 
@@ -65,4 +98,108 @@ it.each(tlsPolicies)('an attempt that finds no host says what was required: %s',
   const resolver = fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] } })
   const attempt = await testDelivery([], { resolver }).attempt(jobOf({ recipientTls: policy }))
   expect(attempt).toMatchObject({ mxHost: null, transport: null, tls: null, policy })
+})
+
+describe('a host that the policy of the domain does not list', () => {
+  it('gets the mail while the policy is tested, and the attempt says what it has against the host', async () => {
+    const mx = await testMx({ tls: certificates.good })
+    const attempt = await deliveryUnder('sts testing', mx, 'mail.example.com').attempt()
+    expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, transport: 'verified' })
+    expect(attempt.sts?.objection).toBe(
+      'the MTA-STS policy of example.com does not list the host mx1.example.com: it lists mail.example.com',
+    )
+  })
+
+  it('is not even connected to where the policy is enforced, and the next one gets the mail', async () => {
+    const [first, second] = [await testMx({ tls: certificates.good }), await testMx({ host: '127.0.0.2', tls: certificates.good })]
+    const zone = {
+      'example.com': {
+        mx: [
+          [0, 'mx.evil.test'],
+          [1, 'mx1.example.com'],
+        ] as [number, string][],
+      },
+      'mx.evil.test': { a: [first.host] },
+      'mx1.example.com': { a: [second.host] },
+      '_mta-sts.example.com': { txt: ['v=STSv1; id=1'] },
+    }
+    const policy = { mode: 'enforce' as const, mx: ['mx1.example.com'], maxAgeMs: 86_400_000 }
+    const resolver = fakeResolver(zone)
+    const delivery = testDelivery([second], { extraAuthorities: trusted(), resolver, published: () => policy })
+    expect(await delivery.attempt()).toMatchObject({
+      outcome: { type: 'delivered' },
+      mxHost: 'mx1.example.com',
+      policy: 'verify',
+      source: 'mta_sts',
+    })
+    expect([first.sessions.length, second.messages.length]).toEqual([0, 1])
+  })
+})
+
+describe('a policy that lists none of the hosts', () => {
+  it('holds the mail back, in words that tell its owner what to correct', async () => {
+    const mx = await testMx({ tls: certificates.good })
+    const zone = {
+      'contoso.com': { mx: [[0, 'contoso-com.h-v1.mx.microsoft']] as [number, string][] },
+      'contoso-com.h-v1.mx.microsoft': { a: [mx.host] },
+      '_mta-sts.contoso.com': { txt: ['v=STSv1; id=1'] },
+    }
+    const policy = { mode: 'enforce' as const, mx: ['*.mx.microsoft'], maxAgeMs: 86_400_000 }
+    const delivery = testDelivery([mx], { resolver: fakeResolver(zone), published: () => policy })
+    const attempt = await delivery.attempt(jobOf({ destination: 'contoso.com', to: ['ann@contoso.com'] }))
+    expect(attempt).toMatchObject({
+      outcome: {
+        type: 'deferred',
+        category: 'policy',
+        reason:
+          '4.7.5 the MTA-STS policy of contoso.com does not list the host contoso-com.h-v1.mx.microsoft: ' +
+          '*.mx.microsoft stands for names with one label in place of the *',
+      },
+      mxHost: 'contoso-com.h-v1.mx.microsoft',
+      policy: 'verify',
+      source: 'mta_sts',
+      transport: null,
+    })
+    expect(mx.sessions).toEqual([])
+  })
+
+  it('is looked at once more, and the mail goes where the new one lists the host', async () => {
+    const mx = await testMx({ tls: certificates.good })
+    let listed = ['old.example.com']
+    let at = Date.now()
+    const resolver = fakeResolver({
+      'example.com': { mx: [[0, 'mx1.example.com']] },
+      'mx1.example.com': { a: [mx.host] },
+      '_mta-sts.example.com': { txt: ['v=STSv1; id=1'] },
+    })
+    const published = () => ({ mode: 'enforce' as const, mx: listed, maxAgeMs: 86_400_000 })
+    const delivery = testDelivery([mx], { extraAuthorities: trusted(), resolver, published, now: () => at })
+    expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'deferred' } })
+    listed = ['mx1.example.com']
+    // Not more often than every five minutes.
+    expect(await delivery.attempt(jobOf({ at: (at += 299_000) }))).toMatchObject({ outcome: { type: 'deferred' } })
+    expect(await delivery.attempt(jobOf({ at: (at += 1_000) }))).toMatchObject({ outcome: { type: 'delivered' }, source: 'mta_sts' })
+  })
+})
+
+it('mail to a smarthost goes by the policy of its own domain (RFC 8461 3.4)', async () => {
+  const mx = await testMx({ tls: certificates['self-signed'] })
+  const resolver = fakeResolver({ 'relay.example': { a: [mx.host] }, '_mta-sts.relay.example': { txt: ['v=STSv1; id=1'] } })
+  const published = () => ({ mode: 'enforce' as const, mx: ['relay.example'], maxAgeMs: 86_400_000 })
+  const delivery = testDelivery([mx], { resolver, published })
+  delivery.services.route.smarthost = { host: 'Relay.example', port: mx.port }
+  expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'deferred', category: 'policy' }, policy: 'verify', source: 'mta_sts' })
+  expect(resolver.asked.filter((asked) => asked.includes('_mta-sts'))).toEqual(['txt _mta-sts.relay.example'])
+})
+
+it('a domain that publishes nothing costs one look-up a minute, however many messages there are', async () => {
+  const mx = await testMx()
+  const resolver = fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] }, 'mx1.example.com': { a: [mx.host] } })
+  const delivery = testDelivery([mx], { resolver, published: () => null })
+  const at = Date.now()
+  for (const after of [0, 1_000, 59_999]) await delivery.attempt(jobOf({ at: at + after }))
+  expect(resolver.asked.filter((asked) => asked.startsWith('txt'))).toEqual(['txt _mta-sts.example.com'])
+  await delivery.attempt(jobOf({ at: at + 60_000 }))
+  expect(resolver.asked.filter((asked) => asked.startsWith('txt'))).toHaveLength(2)
+  expect(mx.messages).toHaveLength(4)
 })

@@ -128,6 +128,7 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
             transportOf(attempt),
             attempt.tls_policy && t.email.tlsPolicy[attempt.tls_policy],
             attempt.tls_policy_source && t.email.tlsPolicySource[attempt.tls_policy_source],
+            attempt.mta_sts?.mode === 'testing' && t.email.stsTesting(attempt.mta_sts.objection),
             t.email.signedBy(attempt.dkim_selectors.length),
           ]
             .filter(Boolean)

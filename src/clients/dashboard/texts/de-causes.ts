@@ -86,8 +86,14 @@ export const germanCauses: SaidIn<Explanation['code']> = {
     advice: 'Sind viele Domains betroffen, prüfen Sie die Nameserver dieses Servers.',
   },
   tls: {
-    what: 'Die Absenderdomain verlangt TLS mit einem gültigen Zertifikat, und der empfangende Server bietet es nicht an.',
-    advice: 'Bleibt es dabei, muss die Gegenseite ihr TLS reparieren, oder Sie müssen die Einstellung der Domain lockern.',
+    what: 'Die Absenderdomain, die Empfängerdomain (MTA-STS) oder der Betreiber verlangt TLS, das der empfangende Server nicht bietet.',
+    advice: 'Bleibt es dabei, muss die Gegenseite ihr TLS reparieren, oder Sie müssen die Einstellung der Absenderdomain lockern.',
+  },
+  mta_sts: {
+    what: 'Die Empfängerdomain veröffentlicht eine Liste ihrer Mailserver (MTA-STS), in der die Server aus ihrem DNS fehlen.',
+    advice:
+      'Nur der Inhaber der Domain kann die Liste berichtigen; sagen Sie es ihrem Postmaster. Ein Betreiber kann für die Domain ' +
+      'delivery.recipient_tls setzen.',
   },
   require_tls: {
     what: 'Für die Nachricht ist TLS auf dem ganzen Weg verlangt (REQUIRETLS), was der empfangende Server nicht anbietet.',

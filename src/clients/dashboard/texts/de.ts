@@ -362,6 +362,7 @@ export const de: Texts = {
     dns: 'DNS hat nicht geantwortet',
     tls: 'TLS ist verlangt und fehlt dort',
     require_tls: 'TLS auf dem ganzen Weg ist verlangt und fehlt dort',
+    mta_sts: 'Server fehlen in der Liste der Domain',
     characters: 'Zeichen nicht angenommen',
     internal_error: 'Fehler dieses Servers',
     timeout: 'Server hat nicht geantwortet',
@@ -610,7 +611,10 @@ export const de: Texts = {
       smarthost: 'für den Smarthost',
       message: 'von der Nachricht',
       dane: 'durch seine TLSA-Einträge',
+      mta_sts: 'von der Domain des Empfängers (MTA-STS)',
     },
+    stsTesting: (objection: string | null) =>
+      objection === null ? 'MTA-STS im Test: erfüllt' : `MTA-STS im Test: nicht erfüllt (${objection})`,
     plainBecause: (problem: string) => `im Klartext, weil TLS dort scheiterte (${problem})`,
     noTls: 'ohne TLS',
     signedBy: (n: number) => (n === 0 ? 'nicht signiert' : `signiert mit ${count(n, 'Schlüssel', 'Schlüsseln')}`),

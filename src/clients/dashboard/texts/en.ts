@@ -383,6 +383,7 @@ export const en = {
     dns: 'DNS did not answer',
     tls: 'TLS is required, and missing there',
     require_tls: 'TLS at every step is demanded, and missing there',
+    mta_sts: "Servers not in the domain's list",
     characters: 'Characters not accepted',
     internal_error: 'Fault of this server',
     timeout: 'Server did not answer',
@@ -633,7 +634,10 @@ export const en = {
       smarthost: 'for the smarthost',
       message: 'by the message',
       dane: 'by its TLSA records',
+      mta_sts: "by the recipient's domain (MTA-STS)",
     }),
+    stsTesting: (objection: string | null) =>
+      objection === null ? 'MTA-STS in testing: fulfilled' : `MTA-STS in testing: not fulfilled (${objection})`,
     plainBecause: (problem: string) => `in plain text, because TLS failed there (${problem})`,
     noTls: 'no TLS',
     signedBy: (n: number) => (n === 0 ? 'not signed' : `signed by ${count(n, 'key', 'keys')}`),

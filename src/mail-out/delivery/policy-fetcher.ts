@@ -1,0 +1,21 @@
+import { rootCertificates } from 'node:tls'
+import type { Config } from '../../platform/config/settings.ts'
+import { messageOf } from '../../platform/errors.ts'
+import type { Resolver } from '../../platform/resolver.ts'
+import { fetchStsPolicy, type Fetched } from '../mta-sts/fetch-sts-policy.ts'
+import { whyForbidden } from './address-guard.ts'
+import { deliveryOptions } from './delivery-options.ts'
+
+/** Fetches the MTA-STS policy of a domain, with the guards and the authorities of delivery. */
+export function policyFetcher(config: Config, resolver: Resolver, port = 443): (domain: string) => Promise<Fetched> {
+  return async (domain) => {
+    try {
+      const { extraAuthorities = [], ...guard } = deliveryOptions(config)
+      const authorities = extraAuthorities.length > 0 ? [...rootCertificates, ...extraAuthorities] : undefined
+      const mayConnect = (address: string): boolean => whyForbidden(address, port, guard) === null
+      return await fetchStsPolicy(domain, { resolver, mayConnect }, { port, authorities })
+    } catch (error) {
+      return { fault: { type: 'sts-policy-fetch-error', reason: messageOf(error) } }
+    }
+  }
+}

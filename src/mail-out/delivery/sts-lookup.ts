@@ -1,0 +1,107 @@
+import { isIP } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import { lastUsed } from '../../platform/last-used.ts'
+import type { Resolver } from '../../platform/resolver.ts'
+import { announcedId, type StsPolicy } from '../mta-sts/sts-policy.ts'
+import { mayTryAgain, needsFetch, stsInForce, stsRecordName, type KnownSts } from '../mta-sts/sts-policies.ts'
+
+interface StsLookupServices {
+  resolver: Pick<Resolver, 'txt'>
+  /** Asks for the policy that the DNS announces under this id; `learn` and then `answered` follow. */
+  ask(domain: string, id: string): void
+  /** Called at most once a day for each domain whose policy mail goes by. */
+  noteUsed(domain: string): void
+}
+
+/** How long the DNS is not asked again about a domain, ms. */
+const lookedUpMs = 60_000
+const maxDomains = 10_000
+const maxPolicyBytes = 16 * 1024 * 1024
+const dayMs = 24 * 3_600_000
+
+/** The bytes that it takes, about. */
+const sizeOfKnown = ({ policy }: KnownSts): number => 300 + (policy?.mx ?? []).reduce((size, name) => size + name.length + 20, 0)
+
+/** How many policies are held in memory: those used last. */
+export const heldPolicies = { maxSize: maxPolicyBytes, sizeCalculation: sizeOfKnown }
+
+/**
+ * Which MTA-STS policy mail for a domain goes by, as a delivery thread knows it. The DNS is asked whether there is another one, at most once a
+ * minute for a domain; only the mail for a domain waits while its policy is fetched.
+ */
+export class StsLookup {
+  readonly #services: StsLookupServices
+  readonly #known = new LRUCache<string, KnownSts>(heldPolicies)
+  /** When the DNS was asked last. */
+  readonly #lookedUp = lastUsed<number>(maxDomains)
+  readonly #lookingUp = new Map<string, Promise<void>>()
+  readonly #asking = new Map<string, PromiseWithResolvers<void>>()
+
+  constructor(services: StsLookupServices) {
+    this.#services = services
+  }
+
+  /**
+   * The policy that holds for a domain; null: none.
+   * @param at by the queue's clock, epoch ms
+   */
+  policyOf(domain: string, at: number): StsPolicy | null | Promise<StsPolicy | null> {
+    const since = at - (this.#lookedUp.get(domain) ?? -Infinity)
+    if (since >= 0 && since < lookedUpMs) return this.#inForce(domain, at)
+    if (domain.startsWith('[') || isIP(domain) !== 0) return null
+    const lookingUp = this.#lookingUp.get(domain) ?? this.#lookUp(domain, at).finally(() => this.#lookingUp.delete(domain))
+    this.#lookingUp.set(domain, lookingUp)
+    return lookingUp.then(() => this.#inForce(domain, at))
+  }
+
+  /** The same after another look at what the domain publishes: RFC 8461 5.1 wants one before mail that the policy holds back is given up. */
+  async policyAnew(domain: string, at: number): Promise<StsPolicy | null> {
+    const known = this.#known.get(domain)
+    if (known && mayTryAgain(known, at)) {
+      const id = await this.#announced(domain)
+      if (id !== null) await this.#ask(domain, id)
+    }
+    return this.#inForce(domain, at)
+  }
+
+  /** What another thread, an earlier process or another node has found. */
+  learn(known: KnownSts): void {
+    this.#known.set(known.domain, known)
+  }
+
+  /** What was asked for has been learnt, if there is anything. */
+  answered(domain: string): void {
+    this.#asking.get(domain)?.resolve()
+    this.#asking.delete(domain)
+  }
+
+  #inForce(domain: string, at: number): StsPolicy | null {
+    const known = this.#known.get(domain)
+    const policy = stsInForce(known, at)
+    if (known && policy && Math.abs(at - known.usedAt) >= dayMs) {
+      this.#known.set(domain, { ...known, usedAt: at })
+      this.#services.noteUsed(domain)
+    }
+    return policy
+  }
+
+  /** A look-up that fails announces nothing, so what is known holds (RFC 8461 3.3). */
+  async #announced(domain: string): Promise<string | null> {
+    return announcedId((await this.#services.resolver.txt(stsRecordName(domain))).records)
+  }
+
+  async #lookUp(domain: string, at: number): Promise<void> {
+    const id = await this.#announced(domain)
+    if (id !== null && needsFetch(this.#known.get(domain), id, at)) await this.#ask(domain, id)
+    this.#lookedUp.set(domain, at)
+  }
+
+  #ask(domain: string, id: string): Promise<void> {
+    const asked = this.#asking.get(domain) ?? Promise.withResolvers<void>()
+    if (!this.#asking.has(domain)) {
+      this.#asking.set(domain, asked)
+      this.#services.ask(domain, id)
+    }
+    return asked.promise
+  }
+}

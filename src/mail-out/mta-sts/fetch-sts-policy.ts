@@ -1,0 +1,123 @@
+import type { IncomingMessage } from 'node:http'
+import { request, type RequestOptions } from 'node:https'
+import type { LookupFunction, TcpNetConnectOpts } from 'node:net'
+import { reasonOf } from '../../platform/plain-reason.ts'
+import type { Resolver } from '../../platform/resolver.ts'
+import { parseStsPolicy, StsFault, type StsPolicy } from './sts-policy.ts'
+
+export interface FetchServices {
+  resolver: Pick<Resolver, 'a' | 'aaaa'>
+  /** Whether we may connect to an address: anyone with a DNS zone chooses it. */
+  mayConnect(address: string, port: number): boolean
+}
+
+export interface FetchSettings {
+  /** 443 except in tests. */
+  port: number
+  /** Certificates in PEM that are trusted; undefined: the public authorities. */
+  authorities: string[] | undefined
+  /** Of the whole fetch; default: 60 s, as RFC 8461 3.3 suggests. */
+  timeoutMs?: number
+}
+
+/** Why no policy could be fetched: by its name in RFC 8460 4.3, and as the end of a sentence. */
+export interface FetchFault {
+  type: 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-webpki-invalid'
+  reason: string
+}
+
+export type Fetched = { policy: StsPolicy } | { fault: FetchFault }
+
+const standardTimeoutMs = 60_000
+/** As RFC 8461 3.3 suggests. */
+const maxBytes = 64 * 1024
+
+/**
+ * Fetches the policy of a domain (RFC 8461 3.3): over HTTPS, with a certificate for that name, without following a redirect, and past any cache.
+ * Never rejects.
+ */
+export async function fetchStsPolicy(domain: string, services: FetchServices, settings: FetchSettings): Promise<Fetched> {
+  try {
+    const text = await fetched(`mta-sts.${domain}`, services, settings)
+    return { policy: parseStsPolicy(text) }
+  } catch (error) {
+    return { fault: { type: faultType(error), reason: reasonOf(error) } }
+  }
+}
+
+function faultType(error: unknown): FetchFault['type'] {
+  if (error instanceof StsFault) return 'sts-policy-invalid'
+  const { code = '' } = error as NodeJS.ErrnoException
+  return /^(?:CERT|DEPTH|SELF|UNABLE|HOSTNAME|ERR_TLS_CERT)_/.test(code) ? 'sts-webpki-invalid' : 'sts-policy-fetch-error'
+}
+
+function fetched(
+  host: string,
+  services: FetchServices,
+  { port, authorities, timeoutMs = standardTimeoutMs }: FetchSettings,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
+      host,
+      port,
+      servername: host,
+      path: '/.well-known/mta-sts.txt',
+      headers: { host: port === 443 ? host : `${host}:${port}`, 'user-agent': 'Sterna', accept: 'text/plain' },
+      lookup: guardedLookup(services, port),
+      autoSelectFamily: true,
+      agent: false,
+      minVersion: 'TLSv1.2',
+      signal,
+      ...(authorities && { ca: authorities }),
+    }
+    const sent = request(options)
+    const fail = (error: Error): void =>
+      reject(signal.aborted ? new Error(`${host} did not answer within ${timeoutMs / 1000} seconds`) : error)
+    sent.on('error', fail)
+    sent.once('response', (response) => {
+      textOf(response)
+        .then(resolve, fail)
+        .finally(() => sent.destroy())
+    })
+    sent.end()
+  })
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const { statusCode, headers } = response
+  if (statusCode !== 200) throw new Error(`the server answered with status ${statusCode}, where only 200 counts`)
+  const type = headers['content-type'] ?? 'no type'
+  if (!/^text\/plain\s*(?:;|$)/i.test(type)) throw new Error(`the answer is ${JSON.stringify(type.slice(0, 100))}, not text/plain`)
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes) throw new Error(`the answer is longer than ${maxBytes / 1024} KiB`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Addresses are checked when the connection is made, and it goes to one that was. */
+const guardedLookup =
+  ({ resolver, mayConnect }: FetchServices, port: number): LookupFunction =>
+  (host, { all }, callback) => {
+    Promise.all([resolver.a(host), resolver.aaaa(host)]).then(
+      ([four, six]) => {
+        const found = [
+          ...four.records.map((address) => ({ address, family: 4 })),
+          ...six.records.map((address) => ({ address, family: 6 })),
+        ]
+        const allowed = found.filter(({ address }) => mayConnect(address, port))
+        const [first] = allowed
+        if (!first) return callback(new Error(whyNone(host, found[0]?.address)), '')
+        if (all) return callback(null, allowed)
+        callback(null, first.address, first.family)
+      },
+      (error: Error) => callback(error, ''),
+    )
+  }
+
+const whyNone = (host: string, found: string | undefined): string =>
+  found === undefined ? `the name ${host} has no address` : `${host} is at ${found}, which is not a public address`

@@ -1,0 +1,181 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { FakeZone } from '../support/fake-dns.ts'
+import { startFakeMx, type FakeMxOptions } from '../support/fake-mx.ts'
+import { answerWith, policyHost, policyText, type PolicyHost } from '../support/policy-host.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { testCertificate, type TestCertificate } from '../support/test-certificates.ts'
+
+const mxHost = '127.0.2.61'
+const minute = 60_000
+const day = 24 * 60 * minute
+
+let valid: TestCertificate
+let selfSigned: TestCertificate
+beforeAll(async () => {
+  ;[valid, selfSigned] = await Promise.all([
+    testCertificate(['mta-sts.rcpt.example', 'mx.rcpt.example']),
+    testCertificate(['mx.rcpt.example']),
+  ])
+})
+
+/** What is announced under this id, and where it is. */
+const announced = (id: string): FakeZone => ({ '_mta-sts.rcpt.example': { txt: [`v=STSv1; id=${id};`] } })
+const zone = (): FakeZone => ({
+  'rcpt.example': { mx: [[0, 'mx.rcpt.example']] },
+  'mx.rcpt.example': { a: [mxHost] },
+  'mta-sts.rcpt.example': { a: ['127.0.0.1'] },
+  'other.example': { a: [mxHost] },
+  ...announced('1'),
+})
+
+/** A relay that trusts `valid`, and the hosts of rcpt.example. */
+async function start(mxOptions: FakeMxOptions, answer: PolicyHost['answer'], settings: Record<string, string> = {}) {
+  const policies = await policyHost(valid, answer)
+  const mx = await startFakeMx({ host: mxHost, ...mxOptions })
+  onTestFinished(() => mx.close())
+  const directory = temporaryDirectory()
+  onTestFinished(() => directory.remove())
+  const ca = join(directory.path, 'ca.pem')
+  writeFileSync(ca, valid.cert)
+  const given = { delivery_port: String(mx.port), delivery_smarthost_ca: ca, delivery_retry_schedule: '10m', ...settings }
+  const relay = await startTestRelay(given, zone(), { policyPort: policies.port })
+  onTestFinished(() => relay.stop())
+  const to = (name: string) => sent(relay, name)
+  return { relay, policies, mx, to }
+}
+
+/** Sends an email, and gives its first attempt. */
+async function sent(relay: TestRelay, to: string, fields: Record<string, unknown> = {}): Promise<any> {
+  const id = await relay.send(to, fields)
+  const attempts = async () => (await relay.call('GET', `/api/emails/${id}/attempts`)).body.data
+  await expect.poll(attempts).toHaveLength(1)
+  return { ...(await attempts())[0], id }
+}
+
+const enforced = answerWith(policyText('enforce', ['mx.rcpt.example']))
+const verified = {
+  outcome: 'delivered',
+  tls: { verified: true },
+  tls_policy: 'verify',
+  tls_policy_source: 'mta_sts',
+  mta_sts: { mode: 'enforce' },
+}
+const unprotected = { outcome: 'delivered', tls_policy: 'opportunistic', tls_policy_source: null, mta_sts: null }
+
+test('mail goes by the policy of its domain, which is fetched once, and known after a restart', async () => {
+  const { relay, policies, to } = await start({ tls: valid }, enforced)
+  expect(await Promise.all(['ann', 'bob'].map((name) => to(`${name}@rcpt.example`)))).toMatchObject([verified, verified])
+  expect(policies.requests).toEqual(['mta-sts.rcpt.example/.well-known/mta-sts.txt'])
+  expect(await to('ann@other.example')).toMatchObject(unprotected)
+  await relay.restart()
+  // Neither the DNS nor the host of the policy answers any more.
+  relay.dns.zone['_mta-sts.rcpt.example'] = 'servfail'
+  policies.answer = answerWith('', 500)
+  expect(await to('ann@rcpt.example')).toMatchObject(verified)
+  expect(policies.requests).toHaveLength(1)
+  expect(await relay.relay.services.db.read('select domain from mta_sts_policy')).toEqual([{ domain: 'rcpt.example' }])
+})
+
+test('a host with another certificate gets nothing, and the bounce names the policy', async () => {
+  const { relay, mx } = await start({ tls: selfSigned }, enforced)
+  const { id, ...attempt } = await sent(relay, 'ann@rcpt.example', { expires_in: 300 })
+  expect(attempt).toMatchObject({
+    outcome: 'deferred',
+    tls_policy: 'verify',
+    tls_policy_source: 'mta_sts',
+    explanation: { code: 'tls' },
+    reply: expect.stringContaining(
+      'TLS is required by the policy verify that the domain publishes (MTA-STS), but the certificate is not valid',
+    ),
+  })
+  relay.clock.advance(20 * minute)
+  await expect.poll(async () => (await relay.recipients(id))['ann@rcpt.example']?.status).toBe('bounced')
+  expect((await relay.recipients(id))['ann@rcpt.example']?.last_response).toContain('(MTA-STS)')
+  expect(mx.messages).toEqual([])
+})
+
+test('a policy that lists none of the hosts is the fault of the recipient, until its owner corrects it', async () => {
+  const { relay, policies, mx } = await start({ tls: valid }, answerWith(policyText('enforce', ['*.other.example'])))
+  const { id, ...attempt } = await sent(relay, 'ann@rcpt.example')
+  expect(attempt).toMatchObject({
+    outcome: 'deferred',
+    mx_host: 'mx.rcpt.example',
+    tls_policy_source: 'mta_sts',
+    explanation: { code: 'mta_sts', owner: 'recipient' },
+    reply: '4.7.5 the MTA-STS policy of rcpt.example does not list the host mx.rcpt.example: it lists *.other.example',
+  })
+  expect(mx.sessions).toEqual([])
+  // Corrected without another id.
+  policies.answer = enforced
+  relay.clock.advance(20 * minute)
+  await mx.waitForMessages(1)
+  await expect.poll(async () => (await relay.recipients(id))['ann@rcpt.example']?.status).toBe('delivered')
+})
+
+test('a policy in testing is reported, and the mail sent', async () => {
+  const { to } = await start({ tls: selfSigned }, answerWith(policyText('testing', ['mx.rcpt.example'])))
+  expect(await to('ann@rcpt.example')).toMatchObject({
+    ...unprotected,
+    mta_sts: { mode: 'testing', objection: expect.stringContaining('the certificate is not valid') },
+  })
+})
+
+test('another policy is fetched when the DNS announces it, and one that requires nothing ends the protection', async () => {
+  const { relay, policies, to } = await start({ tls: selfSigned }, answerWith(policyText('testing', ['mx.rcpt.example'])))
+  expect(await to('ann@rcpt.example')).toMatchObject({ outcome: 'delivered' })
+  policies.answer = enforced
+  Object.assign(relay.dns.zone, announced('2'))
+  relay.clock.advance(6 * minute)
+  expect(await to('ann@rcpt.example')).toMatchObject({ outcome: 'deferred', mta_sts: { mode: 'enforce' } })
+  policies.answer = answerWith(policyText('none', []))
+  Object.assign(relay.dns.zone, announced('3'))
+  relay.clock.advance(6 * minute)
+  expect(await to('bob@rcpt.example')).toMatchObject(unprotected)
+  // The same id costs no other fetch.
+  relay.clock.advance(6 * minute)
+  expect(await to('bob@rcpt.example')).toMatchObject(unprotected)
+  expect(policies.requests).toHaveLength(3)
+})
+
+test('a policy holds when its record goes, until its time is over', async () => {
+  const { relay, to } = await start({ tls: selfSigned }, answerWith(policyText('enforce', ['mx.rcpt.example'], day / 1000)))
+  expect(await to('ann@rcpt.example')).toMatchObject({ outcome: 'deferred' })
+  relay.dns.zone['_mta-sts.rcpt.example'] = 'nxdomain'
+  relay.clock.advance(day - minute)
+  expect(await to('bob@rcpt.example')).toMatchObject({ outcome: 'deferred', mta_sts: { mode: 'enforce' } })
+  relay.clock.advance(minute)
+  expect(await to('cat@rcpt.example')).toMatchObject(unprotected)
+})
+
+test('where no policy can be fetched and none is known, mail goes as without, and other mail does not wait for the fetch', async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>()
+  let answer = (): void => {}
+  const { relay, policies, to } = await start({ tls: selfSigned }, (request, response) => {
+    answer = () => void enforced(request, response)
+    resolve()
+  })
+  const waiting = to('ann@rcpt.example')
+  await asked
+  expect(await to('ann@other.example')).toMatchObject(unprotected)
+  answer()
+  expect(await waiting).toMatchObject({ outcome: 'deferred', mta_sts: { mode: 'enforce' } })
+  await relay.relay.services.db.write([{ sql: 'delete from mta_sts_policy' }])
+  await relay.restart()
+  policies.answer = answerWith('', 404)
+  expect(await to('bob@rcpt.example')).toMatchObject(unprotected)
+  expect(await relay.relay.services.db.read('select mode, fault_type from mta_sts_policy')).toEqual([
+    { mode: null, fault_type: 'sts-policy-fetch-error' },
+  ])
+})
+
+test.each([{ delivery_mta_sts: 'false' }, { delivery_recipient_tls: 'rcpt.example=opportunistic' }])(
+  'no policy is looked at where the operator says so: %j',
+  async (settings) => {
+    const { relay, policies, to } = await start({ tls: selfSigned }, enforced, settings)
+    expect(await to('ann@rcpt.example')).toMatchObject(unprotected)
+    expect([policies.requests, relay.dns.queries.filter(({ name }) => name.startsWith('_mta-sts'))]).toEqual([[], []])
+  },
+)

@@ -31,7 +31,7 @@ test('mail to a domain whose policy no host fulfils waits, under the policy of t
     tls_policy: policy,
     tls_policy_source: 'operator',
     reply: expect.stringContaining(`TLS is required by the policy ${policy}`) as string,
-    explanation: { code: 'tls' },
+    explanation: { code: 'tls', cause: 'TLS is required for this mail, and the receiving server does not offer it as required.' },
   })
 
   expect((await first('ann@plain.example')).attempt).toMatchObject(waits('require'))

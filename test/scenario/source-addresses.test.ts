@@ -14,3 +14,10 @@ test('mail leaves from the address that is set, with its name, and the attempt s
   const attempts = async () => (await relay.call('GET', `/api/emails/${id}/attempts`)).body.data
   await expect.poll(attempts).toMatchObject([{ outcome: 'delivered', source_address: '127.0.2.31' }])
 })
+
+test('in sandbox mode a relay starts without its source addresses, because no mail leaves', async () => {
+  const relay = await startTestRelay({ mode: 'sandbox', delivery_source_addresses: '192.0.2.77' })
+  onTestFinished(() => relay.stop())
+  const id = await relay.send('bob@rcpt.example')
+  await expect.poll(async () => (await relay.recipients(id))['bob@rcpt.example']?.status).toBe('delivered')
+})

@@ -121,8 +121,10 @@ export const causes = {
   },
   tls: {
     owner: 'network',
-    what: "The sending domain, the recipient's domain (MTA-STS) or the operator requires TLS that the receiving server does not offer.",
-    advice: 'If this continues, the other side must repair its TLS, or you must relax the setting of the sending domain.',
+    what: 'TLS is required for this mail, and the receiving server does not offer it as required.',
+    advice:
+      'The reply of the attempt says who requires it, and what is missing. If this continues, the other side must repair its TLS, ' +
+      'or whoever requires it must relax that.',
     passes: true,
   },
   mta_sts: {

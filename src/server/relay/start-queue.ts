@@ -32,7 +32,7 @@ type QueueServices = Opened & {
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(services: QueueServices, stops: Stop[]): Promise<QueueRunner> {
   const { config, shares, health, log, metrics, metricsPage, accounts, nodes, stsPolicies } = services
-  await checkSources(config.delivery.sourceAddresses, log)
+  if (config.mode !== 'sandbox') await checkSources(config.delivery.sourceAddresses, log)
   const resolverWatch = new ResolverWatch(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
   const delivery = startDelivery(

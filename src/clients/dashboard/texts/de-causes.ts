@@ -86,8 +86,10 @@ export const germanCauses: SaidIn<Explanation['code']> = {
     advice: 'Sind viele Domains betroffen, prüfen Sie die Nameserver dieses Servers.',
   },
   tls: {
-    what: 'Die Absenderdomain, die Empfängerdomain (MTA-STS) oder der Betreiber verlangt TLS, das der empfangende Server nicht bietet.',
-    advice: 'Bleibt es dabei, muss die Gegenseite ihr TLS reparieren, oder Sie müssen die Einstellung der Absenderdomain lockern.',
+    what: 'Für diese E-Mail ist TLS verlangt, und der empfangende Server bietet es nicht so an, wie es verlangt ist.',
+    advice:
+      'Die Antwort des Zustellversuchs sagt, wer es verlangt und was fehlt. Bleibt es dabei, muss die Gegenseite ihr TLS reparieren, ' +
+      'oder wer es verlangt, muss das lockern.',
   },
   mta_sts: {
     what: 'Die Empfängerdomain veröffentlicht eine Liste ihrer Mailserver (MTA-STS), in der die Server aus ihrem DNS fehlen.',

@@ -158,7 +158,6 @@ test('a domain that asks for it hears once, by mail and by HTTPS, how the day wa
       'failure-details': [
         {
           'result-type': 'starttls-not-supported',
-          'sending-mta-ip': '127.0.0.1',
           'receiving-mx-hostname': 'mx.plain.example',
           'receiving-ip': '127.0.3.12',
           'failed-session-count': 1,

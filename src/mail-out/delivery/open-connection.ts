@@ -12,7 +12,7 @@ import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeS
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 import type { ConnectionTls } from './transport-facts.ts'
-import { failureOf, namedObjection, publishedFor, type SessionShown, type TlsSession } from './tls-session.ts'
+import { failureOf, namedObjection, publishedFor, toldSource, type SessionShown, type TlsSession } from './tls-session.ts'
 import type { Shown, TransportPolicy } from './transport-policy.ts'
 
 export interface ConnectionServices extends HandshakeServices {
@@ -70,11 +70,12 @@ export async function openConnection(
 ): Promise<Opened | OutOfSockets> {
   const seen: Seen = { shown: null, sourceAddress: null }
   const opened = await openSomehow(host, policy, services, { ...context, seen })
-  const { shown, sourceAddress } = seen
+  const { shown } = seen
   const { reportedFor: destination } = context
   if (shown && destination && !host.smarthost) {
     const published = publishedFor(policy, destination)
     const failure = failureOf(shown, policy, published)
+    const sourceAddress = toldSource(seen.sourceAddress)
     services.noteSession({ destination, policy: published, mxHost: host.name, address: host.address, sourceAddress, failure })
   }
   return opened

@@ -1,3 +1,4 @@
+import { isPublicAddress } from '../../platform/ip-address.ts'
 import type { TlsaRecord } from '../../platform/resolver.ts'
 import { tlsObjection, type Shown, type TransportPolicy } from './transport-policy.ts'
 
@@ -48,7 +49,7 @@ export interface TlsSession {
   policy: PublishedPolicy
   mxHost: string
   address: string
-  /** Ours; null if it is not known. */
+  /** Ours; null if it is not known, or not public. */
   sourceAddress: string | null
   failure: SessionFailure | null
 }
@@ -58,6 +59,9 @@ export interface SessionFailure {
   /** In the words of the host or of OpenSSL. */
   reason: string
 }
+
+/** The address that we connected from, as a stranger may know it: behind NAT it is one of our own network, which tells him nothing. */
+export const toldSource = (address: string | null): string | null => (address !== null && isPublicAddress(address) ? address : null)
 
 /** What came of TLS, whatever else is asked of the host. */
 export type SessionShown = Exclude<Shown, { is: 'not passed on' }>

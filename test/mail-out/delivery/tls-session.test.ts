@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failureOf, type SessionShown } from '../../../src/mail-out/delivery/tls-session.ts'
+import { failureOf, toldSource, type SessionShown } from '../../../src/mail-out/delivery/tls-session.ts'
 
 const encrypted = (problem: string): SessionShown => ({ is: 'encrypted', problem })
 
@@ -21,4 +21,16 @@ test.each([
   [{ is: 'failed', fault: 'no shared cipher' }, 'opportunistic', 'no-policy-found', 'validation-failure'],
 ] as const)('%j by the policy %s, where the domain has %s: %s', (shown, mode, type, expected) => {
   expect(failureOf(shown, { mode }, { type })?.type ?? null).toBe(expected)
+})
+
+test.each([
+  ['8.8.4.4', '8.8.4.4'],
+  ['2606:4700::1', '2606:4700::1'],
+  ['172.18.0.3', null],
+  ['100.64.0.1', null],
+  ['fd00::1', null],
+  ['127.0.0.1', null],
+  [null, null],
+])('a report tells of the address %s that we connected from: %s', (address, told) => {
+  expect(toldSource(address)).toBe(told)
 })

@@ -91,7 +91,7 @@ async function publishedFor(
 function hostsInOrder(hosts: RouteHost[], { health, rotation, ipv6Refusals }: DeliverServices): RouteHost[] {
   if (hosts.length === 1) return hosts
   const now = performance.now()
-  return inOrder(ipv6Refusals.leftOf(hosts, now), { failedAt: (host) => health.failedAt(hostKey(host)), now, rotation })
+  return ipv6Refusals.asideLast(inOrder(hosts, { failedAt: (host) => health.failedAt(hostKey(host)), now, rotation }), now)
 }
 
 /** The hosts of the destination; or its backoff, if look-ups keep failing; or the outcome of the look-up. */

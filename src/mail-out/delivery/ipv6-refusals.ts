@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net'
 import { lastUsed } from '../../platform/last-used.ts'
-import type { Outcome } from './attempt.ts'
+import type { Deferred, Outcome } from './attempt.ts'
 import type { RouteHost } from './route.ts'
 
-/** How long a host gets its mail over IPv4 only, ms. */
+/** How long IPv6 comes last at a host, ms. */
 const asideForMs = 24 * 3_600_000
 const maxHosts = 10_000
 
@@ -12,27 +12,32 @@ const statuses = ['5.7.510', '5.7.25', '4.7.25', '4.7.26']
 const words = /\bIPv6 sending guidelines\b/i
 
 /**
- * The hosts that refuse our mail over IPv6 by policy. They get it over IPv4, if they have it. Times are performance.now(). Nothing is kept over a
- * restart: to find out again costs one refusal, which does not count.
+ * The hosts that refuse our mail over IPv6 by policy. They get it over IPv4, if that can be reached. Times are performance.now(). Nothing is kept
+ * over a restart: to find out again costs one refusal, which does not count.
  */
 export class Ipv6Refusals {
   /** By the host's name, until when. */
   readonly #aside = lastUsed<number>(maxHosts)
 
-  /** Those to be tried: of a host that refuses IPv6, only the IPv4 addresses, if it has any. */
-  leftOf(hosts: RouteHost[], now: number): RouteHost[] {
-    if (this.#aside.size === 0) return hosts
-    return hosts.filter((host) => !isIPv6(host.address) || (this.#aside.get(host.name) ?? 0) <= now || !hasIpv4(host.name, hosts))
+  /** True of an IPv6 address of such a host. */
+  isAside({ name, address }: RouteHost, now: number): boolean {
+    return this.#aside.size > 0 && isIPv6(address) && (this.#aside.get(name) ?? 0) > now
   }
 
-  /** True if the host refuses IPv6, not the mail, which it may take at another of these. */
-  note({ name, address }: RouteHost, outcome: Outcome, { hosts, now }: { hosts: RouteHost[]; now: number }): boolean {
+  /** These addresses come last. They may still take the mail of others, and are all there is to a machine without IPv4. */
+  asideLast(hosts: RouteHost[], now: number): RouteHost[] {
+    const aside = hosts.filter((host) => this.isAside(host, now))
+    return aside.length === 0 ? hosts : [...hosts.filter((host) => !aside.includes(host)), ...aside]
+  }
+
+  /** Why the mail stays if the host refuses IPv6, not the mail, which it may take at another of these; else null. */
+  note({ name, address }: RouteHost, outcome: Outcome, { hosts, now }: { hosts: RouteHost[]; now: number }): Deferred | null {
     const { reply } = outcome
-    if (reply === null || outcome.type === 'delivered' || !isIPv6(address)) return false
-    if (!statuses.includes(reply.enhancedStatus ?? '') && !words.test(reply.text)) return false
-    if (!hasIpv4(name, hosts)) return false
+    if (reply === null || outcome.type === 'delivered' || !isIPv6(address)) return null
+    if (!statuses.includes(reply.enhancedStatus ?? '') && !words.test(reply.text)) return null
+    if (!hasIpv4(name, hosts)) return null
     this.#aside.set(name, now + asideForMs)
-    return true
+    return { type: 'deferred', reply, category: outcome.category, reason: outcome.reason }
   }
 }
 

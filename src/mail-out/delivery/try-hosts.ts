@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { maxTries } from './address-order.ts'
 import { askHost, noteUnopened } from './ask-host.ts'
-import type { Attempt, DeliveryRecipient, HostBackoff, Outcome, Postponed } from './attempt.ts'
+import type { Attempt, Deferred, DeliveryRecipient, HostBackoff, Outcome, Postponed } from './attempt.ts'
 import type { Call } from './host-call.ts'
 import type { Lease } from './connection-pool.ts'
 import { attemptOf, draftFor, type Draft } from './draft.ts'
@@ -43,6 +43,8 @@ export class HostTries {
   #unasked: Map<string, string> | undefined
   /** One that may be tried, but not by this attempt. */
   #endedBefore: RouteHost | null = null
+  /** What a host said that may take the mail over IPv4. */
+  #refusedOverIpv6: Deferred | null = null
   #count = 0
   /** True if this machine has lost the address that it connected from, so another is chosen next. */
   #hasOtherSource = false
@@ -74,7 +76,8 @@ export class HostTries {
       }
       const draft = (this.#draft ??= draftFor(this.#recipient.id, job, services))
       this.#count++
-      const hasMore = !lease.connection && this.#tries[0]?.host.name === each.host.name
+      const [next] = this.#tries
+      const hasMore = !lease.connection && next !== undefined && this.#mayRace(each, next)
       const chosen = hasMore ? await this.#connectToFirst({ each, lease }, draft) : { each, lease, connected: null }
       if (chosen === null && this.#hasOtherSource) return this.#postponed()
       if (chosen === null) continue
@@ -175,8 +178,10 @@ export class HostTries {
     const { job, services, failed, sts } = this.#transferring
     const { host } = each
     this.#outcomes.delete(host)
-    if (services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })) {
-      draft.transcript.note(`IPv6 is left aside at ${host.name} from now on`)
+    const overIpv6 = services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })
+    if (overIpv6) {
+      draft.transcript.note(`IPv6 comes last at ${host.name} from now on`)
+      this.#refusedOverIpv6 = overIpv6
       this.#tries = this.#tries.filter((other) => other.host.name !== host.name || !isIPv6(other.host.address))
       return
     }
@@ -216,13 +221,13 @@ export class HostTries {
   }
 
   /** One more address of the same host, to be tried in the same way. */
-  #nextOf({ host: { name }, policy }: Try): Contender | null {
+  #nextOf(begun: Try): Contender | null {
     while (!this.#isOver) {
-      const at = this.#tries.findIndex((other) => other.host.name === name && other.policy.key === policy.key)
+      const at = this.#tries.findIndex((other) => this.#mayRace(begun, other))
       const each = this.#tries[at]
       if (!each) return null
       const mayTry = this.#mayTry(each)
-      const lease = mayTry ? this.#transferring.services.pool.acquireNow(each.host, policy) : null
+      const lease = mayTry ? this.#transferring.services.pool.acquireNow(each.host, each.policy) : null
       if (mayTry && !lease) return null
       this.#tries.splice(at, 1)
       if (!lease) continue
@@ -230,6 +235,12 @@ export class HostTries {
       return { each, lease }
     }
     return null
+  }
+
+  /** True of another address of the same host, to be tried in the same way, that may be connected to meanwhile: not IPv6 where that comes last. */
+  #mayRace({ host, policy }: Try, other: Try): boolean {
+    const { ipv6Refusals } = this.#transferring.services
+    return other.host.name === host.name && other.policy.key === policy.key && !ipv6Refusals.isAside(other.host, performance.now())
   }
 
   #noteRace({ failed, overtaken }: Race<Contender>, startedAt: number, draft: Draft): void {
@@ -258,7 +269,10 @@ export class HostTries {
     const names = new Set([...this.#outcomes.keys()].map(({ name }) => name))
     const unasked = [...(this.#unasked ?? [])].flatMap(([name, reason]) => (names.has(name) ? [] : [deferral('other', reason).outcome]))
     if (this.#endedBefore) unasked.push(deferral('other', `${this.#endedBefore.name} has not been tried yet`).outcome)
-    return outcomeOfHosts([...(this.#closed?.values() ?? []), ...unasked, ...this.#outcomes.values()])
+    const outcome = outcomeOfHosts([...(this.#closed?.values() ?? []), ...unasked, ...this.#outcomes.values()])
+    // The mail stays in any case; a refusal over IPv6 says more than that nobody has answered over IPv4.
+    const isUnanswered = outcome.type === 'deferred' && outcome.reply === null
+    return isUnanswered ? (this.#refusedOverIpv6 ?? outcome) : outcome
   }
 }
 

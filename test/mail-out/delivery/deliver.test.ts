@@ -574,9 +574,38 @@ describe('a host that refuses mail over IPv6', () => {
     const { six, four, delivery } = await withIpv6({ [phase]: () => reply })
     const first = await delivery.attempt()
     expect(first).toMatchObject({ outcome: { type: 'delivered' }, address: '127.0.2.2' })
-    expect(linesOf(first).map(([, , line]) => line)).toContain('(IPv6 is left aside at mx1.example.com from now on)')
+    expect(linesOf(first).map(([, , line]) => line)).toContain('(IPv6 comes last at mx1.example.com from now on)')
     expect(told(await delivery.attempt())).toBe('delivered')
     expect([six.sessions.length, four.messages.length]).toEqual([1, 2])
+  })
+
+  const jobFrom = (reversePath: string) => jobOf({ recipients: jobOf().recipients.map((recipient) => ({ ...recipient, reversePath })) })
+
+  it.each(['450 4.7.26 not authenticated', '550 5.7.25 not authenticated'])(
+    'but cannot be reached over IPv4 keeps the mail, and gets that of others: %s',
+    async (reply) => {
+      const { six, four, delivery } = await withIpv6({ mail: (address) => (address === '' ? reply : undefined) })
+      await four.close()
+      // Longer than it takes to put the IPv4 addresses into backoff.
+      for (let tried = 0; tried < 6; tried++) {
+        const refused = await delivery.attempt(jobFrom(''))
+        expect([refused.outcome.type, (refused.outcome as Deferred).reason]).toEqual(['deferred', reply])
+        expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, address: '::1' })
+      }
+      expect(six.messages).toHaveLength(6)
+    },
+  )
+
+  it('but hangs over IPv4 gets the mail of others over IPv6 only once IPv4 has had its time', async () => {
+    const { six, delivery } = await withIpv6({ mail: (address) => (address === '' ? '450 4.7.26 not authenticated' : undefined) }, [
+      '127.0.2.1',
+    ])
+    await hungAddresses(['127.0.2.1'], six.port)
+    Object.assign(delivery.services.connection.timeouts, { headStart: 20, connect: 300 })
+    expect(await delivery.attempt(jobFrom(''))).toMatchObject({ outcome: { type: 'deferred', reply: { code: 450 } } })
+    const attempt = await delivery.attempt()
+    expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, address: '::1' })
+    expect(attempt.transcript).not.toContain('another address was faster')
   })
 
   it.each<[string, string[], MxHooks, string]>([

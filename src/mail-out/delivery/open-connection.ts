@@ -40,7 +40,7 @@ interface Opening extends AttemptContext, HandshakeOpening {
 interface Seen {
   /** Null if it did not come that far. */
   shown: SessionShown | null
-  /** Ours. */
+  /** Ours, if it is public. */
   sourceAddress: string | null
 }
 
@@ -70,12 +70,11 @@ export async function openConnection(
 ): Promise<Opened | OutOfSockets> {
   const seen: Seen = { shown: null, sourceAddress: null }
   const opened = await openSomehow(host, policy, services, { ...context, seen })
-  const { shown } = seen
+  const { shown, sourceAddress } = seen
   const { reportedFor: destination } = context
   if (shown && destination && !host.smarthost) {
     const published = publishedFor(policy, destination)
     const failure = failureOf(shown, policy, published)
-    const sourceAddress = toldSource(seen.sourceAddress)
     services.noteSession({ destination, policy: published, mxHost: host.name, address: host.address, sourceAddress, failure })
   }
   return opened
@@ -141,7 +140,7 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
     const lacksSource = 'broken' in greeting && greeting.lacksSource
     return { ...failure(host, 'banner', greeting), tlsTrouble: tls && tlsTroubleIn(greeting), lacksSource }
   }
-  seen.sourceAddress = dialogue.socket.localAddress ?? null
+  seen.sourceAddress = toldSource(dialogue.socket.localAddress)
   if (tls) return inTls(dialogue, opening, await tls)
   const extensions = await hello(dialogue, opening)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)

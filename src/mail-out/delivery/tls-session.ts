@@ -61,7 +61,8 @@ export interface SessionFailure {
 }
 
 /** The address that we connected from, as a stranger may know it: behind NAT it is one of our own network, which tells him nothing. */
-export const toldSource = (address: string | null): string | null => (address !== null && isPublicAddress(address) ? address : null)
+export const toldSource = (address: string | undefined): string | null =>
+  address !== undefined && isPublicAddress(address) ? address : null
 
 /** What came of TLS, whatever else is asked of the host. */
 export type SessionShown = Exclude<Shown, { is: 'not passed on' }>

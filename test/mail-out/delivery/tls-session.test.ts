@@ -30,7 +30,7 @@ test.each([
   ['100.64.0.1', null],
   ['fd00::1', null],
   ['127.0.0.1', null],
-  [null, null],
+  [undefined, null],
 ])('a report tells of the address %s that we connected from: %s', (address, told) => {
   expect(toldSource(address)).toBe(told)
 })

@@ -7,8 +7,8 @@ import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
 import type { KnownSts } from '../mta-sts/sts-policies.ts'
+import type { SessionSum } from './session-tally.ts'
 import type { Smarthost } from './smarthost.ts'
-import type { TlsSession } from './tls-session.ts'
 
 /** What a delivery thread starts with. */
 export interface DeliverySettings {
@@ -42,6 +42,8 @@ export interface DeliverySettings {
   extraAuthorities?: string[]
   /** Whether the MTA-STS policies of recipient domains hold; default: no. */
   mtaSts?: boolean
+  /** Whether TLS sessions are counted for the reports on them; default: no. */
+  countsSessions?: boolean
   /** Only those that differ from RFC 5321 4.5.3.2. */
   timeouts?: Partial<DeliveryTimeouts>
   /** How long a message may wait for a connection; default: 30 s. */
@@ -78,9 +80,9 @@ export type FromThread =
   | { type: 'login'; refusal: string | null }
   /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
-  | { type: 'tls session'; session: TlsSession }
   /** The policy that the DNS announces under this id. */
   | { type: 'mta-sts wanted'; domain: string; id: string }
   | { type: 'mta-sts used'; domain: string }
+  | { type: 'tls sessions'; sums: SessionSum[] }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import type { Config } from '../../platform/config/settings.ts'
+import { sendsTlsReports } from '../../platform/config/sends-tls-reports.ts'
 import type { DeliveryOptions } from './delivery-threads.ts'
 import { smarthostOf } from './smarthost.ts'
 
@@ -19,6 +20,7 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     idleMs: delivery.idleConnection,
     sources: delivery.sourceAddresses,
     mtaSts: delivery.mtaSts,
+    countsSessions: sendsTlsReports(config),
     allowPrivateAddresses: delivery.allowPrivateAddresses,
     ownListeners: [
       ...http.listen,

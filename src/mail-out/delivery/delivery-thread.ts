@@ -22,6 +22,7 @@ import { Ipv6Refusals } from './ipv6-refusals.ts'
 import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { hostKey, ownNames } from './route.ts'
+import { SessionTally } from './session-tally.ts'
 import { LoginGate } from './smarthost-login.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import { postQuantumGroup, trustContexts } from './tls-policy.ts'
@@ -44,6 +45,7 @@ const resolver = dnsResolver({
   maxSockets: settings.maxNameServerSockets ?? Infinity,
   noteLookUp: (result) => metrics.lookUps[result].add(),
 })
+const sessionTally = settings.countsSessions ? new SessionTally((sums) => outbox.add({ type: 'tls sessions', sums })) : null
 const services = deliverServices()
 const work = new Set<Promise<void>>()
 
@@ -117,6 +119,7 @@ async function stop(graceMs: number): Promise<void> {
   await Promise.all(work)
   clearTimeout(timer)
   resolver.close()
+  sessionTally?.handOver()
   outbox.add({ type: 'stopped' })
   outbox.flush()
 }
@@ -143,7 +146,7 @@ function deliverServices(): DeliverServices {
       secureContextFor: trustContexts(settings.extraAuthorities ?? []),
       classicalHosts: new ClassicalHosts((host) => outbox.add({ type: 'classical host', host })),
       noteTls,
-      noteSession: (session) => outbox.add({ type: 'tls session', session }),
+      noteSession: sessionTally && ((session) => sessionTally.note(session)),
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),

@@ -11,7 +11,7 @@ import type { DeliverySettings, FromThread, ToThread } from './delivery-messages
 import type { LookUp } from './find-route.ts'
 import type { KnownSts } from '../mta-sts/sts-policies.ts'
 import { Outbox } from './outbox.ts'
-import type { TlsSession } from './tls-session.ts'
+import type { SessionSum } from './session-tally.ts'
 import { heldPolicies } from './sts-lookup.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 
@@ -51,28 +51,29 @@ interface Known {
 }
 
 /** Who hears about what the threads see besides the attempts. */
-interface Told {
+export interface Told {
   /** What name servers say about destinations; reported before the attempts. */
   lookUp(lookUp: LookUp): void
   /** Why the smarthost refuses our mail; null: it does not. */
   login(refusal: string | null): void
   /** A host was found to drop large hellos, or to do so no longer. */
   classicalHost(host: ClassicalHost): void
-  /** A connection was opened, and came as far as TLS. */
-  tlsSession(session: TlsSession): void
+  /** TLS sessions of the last seconds, with `countsSessions`. */
+  tlsSessions(sums: SessionSum[]): void
   /** The DNS announces an MTA-STS policy that is not known. Whatever is found is to be set before this resolves; it must not reject. */
   stsWanted(domain: string, id: string): Promise<void>
   /** Mail goes by the policy of a domain; called at most once a day by each thread. */
   stsUsed(domain: string): void
 }
 
-const nobody: Told = {
+/** Hears nothing. */
+export const nobody: Told = {
   lookUp: () => {},
   login: () => {},
   classicalHost: () => {},
   stsWanted: async () => {},
   stsUsed: () => {},
-  tlsSession: () => {},
+  tlsSessions: () => {},
 }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
@@ -239,9 +240,9 @@ class DeliveryThread {
     }
     if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
     if (message.type === 'classical host') return this.#services.told.classicalHost(message.host)
-    if (message.type === 'tls session') return this.#services.told.tlsSession(message.session)
     if (message.type === 'mta-sts wanted') return void this.#askSts(message.domain, message.id)
     if (message.type === 'mta-sts used') return this.#services.told.stsUsed(message.domain)
+    if (message.type === 'tls sessions') return this.#services.told.tlsSessions(message.sums)
     if (message.type === 'login') return this.#services.told.login(message.refusal)
     if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)

@@ -21,8 +21,8 @@ export interface ConnectionServices extends HandshakeServices {
   pipelining: PipeliningTroubles
   /** Called with what each completed handshake has shown. */
   noteTls: (tls: ConnectionTls) => void
-  /** Called once for each connection that came as far as TLS, for the reports on TLS. */
-  noteSession: (session: TlsSession) => void
+  /** Called once for each connection that came as far as TLS, for the reports on TLS; null if none are sent. */
+  noteSession: ((session: TlsSession) => void) | null
   /** How we log in to the smarthost. */
   loginGate: LoginGate
   /** When what we have in hand may be another node's. */
@@ -40,7 +40,7 @@ interface Opening extends AttemptContext, HandshakeOpening {
 interface Seen {
   /** Null if it did not come that far. */
   shown: SessionShown | null
-  /** Ours, if it is public. */
+  /** Ours, if it is public and sessions are noted. */
   sourceAddress: string | null
 }
 
@@ -72,7 +72,7 @@ export async function openConnection(
   const opened = await openSomehow(host, policy, services, { ...context, seen })
   const { shown, sourceAddress } = seen
   const { reportedFor: destination } = context
-  if (shown && destination && !host.smarthost) {
+  if (services.noteSession && shown && destination && !host.smarthost) {
     const published = publishedFor(policy, destination)
     const failure = failureOf(shown, policy, published)
     services.noteSession({ destination, policy: published, mxHost: host.name, address: host.address, sourceAddress, failure })
@@ -140,7 +140,7 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
     const lacksSource = 'broken' in greeting && greeting.lacksSource
     return { ...failure(host, 'banner', greeting), tlsTrouble: tls && tlsTroubleIn(greeting), lacksSource }
   }
-  seen.sourceAddress = toldSource(dialogue.socket.localAddress)
+  if (services.noteSession) seen.sourceAddress = toldSource(dialogue.socket.localAddress)
   if (tls) return inTls(dialogue, opening, await tls)
   const extensions = await hello(dialogue, opening)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)

@@ -54,6 +54,12 @@ export interface TlsSession {
   failure: SessionFailure | null
 }
 
+/** The same for sessions of which a report says the same: all but the reason of a failure. */
+export function sessionKey({ destination, policy, mxHost, address, sourceAddress, failure }: TlsSession): string {
+  const judgedBy = `${destination} ${policy.type} ${policy.domain} ${policy.strings.join(' ')}`
+  return failure ? `${failure.type} ${mxHost} ${address} ${sourceAddress} ${judgedBy}` : judgedBy
+}
+
 export interface SessionFailure {
   type: TlsResultType
   /** In the words of the host or of OpenSSL. */

@@ -135,10 +135,11 @@ export class HostTries {
   /** For the reports on TLS, where it counts as a session that failed. */
   #noteUnproved({ name, address }: RouteHost, { under, shown }: Unproved): void {
     const { job, services } = this.#transferring
-    if (job.isOwnMail) return
+    const { noteSession } = services.connection
+    if (!noteSession || job.isOwnMail) return
     const policy: PublishedPolicy = { type: 'tlsa', strings: [], domain: name, mxHosts: [] }
     const failure = failureOf(shown, under, policy)
-    services.connection.noteSession({ destination: job.destination, policy, mxHost: name, address, sourceAddress: null, failure })
+    noteSession({ destination: job.destination, policy, mxHost: name, address, sourceAddress: null, failure })
   }
 
   #postponed(backoff?: HostBackoff): Postponed {

@@ -46,7 +46,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
     },
     log,
     {
-      tlsSession: (session) => services.sessionCounts?.note(session),
+      tlsSessions: (sums) => services.sessionCounts?.add(sums),
       lookUp: (lookUp) => resolverWatch.note(lookUp),
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
       classicalHost: (host) => {

@@ -1,5 +1,6 @@
 import { signingDomain } from '../../notify/tls-report/report-sender.ts'
-import { sendsTlsReports, tlsReportSettings } from '../../notify/tls-report/tls-report-settings.ts'
+import { tlsReportSettings } from '../../notify/tls-report/tls-report-settings.ts'
+import { sendsTlsReports } from '../../platform/config/sends-tls-reports.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { type Finding, sayOf } from './finding.ts'

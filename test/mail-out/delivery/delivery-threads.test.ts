@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Attempt, DeliveryJob, Postponed } from '../../../src/mail-out/delivery/attempt.ts'
-import { startDelivery, type Delivery, type DeliveryOptions } from '../../../src/mail-out/delivery/delivery-threads.ts'
+import { nobody, startDelivery, type Delivery, type DeliveryOptions, type Told } from '../../../src/mail-out/delivery/delivery-threads.ts'
+import type { SessionSum } from '../../../src/mail-out/delivery/session-tally.ts'
 import { createLog, silentLog } from '../../../src/platform/log.ts'
 import { jobOf, testMx, noSupply } from '../../support/delivery-fixture.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
 
-async function start(port: number, more: Partial<DeliveryOptions> = {}, log = silentLog): Promise<Delivery> {
+async function start(port: number, more: Partial<DeliveryOptions> = {}, log = silentLog, told?: Told): Promise<Delivery> {
   const dns = await startFakeDns({
     'example.com': { mx: [[10, 'mx.example.com']], ttl: 60 },
     'mx.example.com': { a: ['127.0.0.1'], ttl: 60 },
@@ -27,6 +28,7 @@ async function start(port: number, more: Partial<DeliveryOptions> = {}, log = si
       ...more,
     },
     log,
+    told,
   )
   onTestFinished(async () => {
     await delivery.stop(0)
@@ -68,6 +70,21 @@ describe('the delivery threads', () => {
     const all = await Promise.all(destinations.map((destination) => results(delivery, jobOf({ destination, to: [`a@${destination}`] }))))
     for (const [result] of all) expect(result).toMatchObject(delivered)
     expect(mx.messages).toHaveLength(12)
+  })
+
+  it.each([
+    ['are counted, to the last one before the end', true],
+    ['are not counted where nobody reports on them', false],
+  ])('TLS sessions %s', async (_, countsSessions) => {
+    const mx = await testMx()
+    const sums: SessionSum[] = []
+    const told: Told = { ...nobody, tlsSessions: (each) => sums.push(...each) }
+    const delivery = await start(mx.port, { countsSessions }, silentLog, told)
+    expect(await results(delivery, jobOf())).toMatchObject([delivered])
+    await delivery.stop(1000)
+    expect(mx.sessions).toHaveLength(1)
+    const sum = { destination: 'example.com', failure: { type: 'starttls-not-supported' }, sessions: 1 }
+    expect(sums).toMatchObject(countsSessions ? [sum] : [])
   })
 
   it('never connect to what this server listens on', async () => {

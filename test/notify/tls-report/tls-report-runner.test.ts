@@ -56,7 +56,9 @@ async function startDay() {
   const counts = new SessionCounts(services)
   const [mxHost, address] = ['mx.rcpt.example', '192.0.2.1']
   const note = (): void =>
-    counts.note({ destination: 'rcpt.example', policy: noPolicy('rcpt.example'), mxHost, address, sourceAddress: null, failure: null })
+    counts.add([
+      { destination: 'rcpt.example', policy: noPolicy('rcpt.example'), mxHost, address, sourceAddress: null, failure: null, sessions: 1 },
+    ])
   note()
   note()
   await counts.flush()
@@ -154,4 +156,24 @@ test('sessions that cannot be written are counted with the next', async () => {
   note()
   await counts.flush()
   expect(await db.read('select sessions from tls_session')).toEqual([{ sessions: 2 }])
+})
+
+test('all nodes write counts in the same order, so no two wait for each other', async () => {
+  const { db, counts } = await startDay()
+  const written: unknown[] = []
+  const write = db.write.bind(db)
+  db.write = async (batch, options) => {
+    written.push(...batch.flat().map(({ params }) => params?.['id']))
+    return write(batch, options)
+  }
+  counts.add(
+    Array.from({ length: 50 }, (_, i) => {
+      const destination = `rcpt${i}.example`
+      const seen = { mxHost: 'mx.example', address: '192.0.2.1', sourceAddress: null, failure: null }
+      return { destination, policy: noPolicy(destination), ...seen, sessions: 1 }
+    }),
+  )
+  await counts.flush()
+  expect(written).toHaveLength(50)
+  expect(written).toEqual(written.toSorted())
 })

@@ -49,6 +49,8 @@ const spreadMs = 4 * hour
 /** How long a report is tried (RFC 8460 5.5). */
 const triedMs = 24 * hour
 const [firstWaitMs, maxWaitMs] = [5 * minute, 4 * hour]
+/** How long a turn begins new ones, ms: a minute after it has begun comes the next. */
+const turnMs = 50_000
 /** In one turn of a minute. */
 const maxPlanned = 10_000
 const maxDue = 1_000
@@ -70,11 +72,21 @@ export class TlsReportRunner {
     this.#settings = settings
   }
 
-  /** Plans what can be planned, and sends what is due. Call it every minute. */
+  /** Plans what can be planned, and sends what is due. Call it every minute. What there is no time for stays due. */
   async run(): Promise<void> {
     await this.#plan()
-    const due = await dueReports(this.#services.db, this.#services.clock.now(), maxDue)
-    for (let i = 0; i < due.length; i += atOnce) await Promise.all(due.slice(i, i + atOnce).map((row) => this.#take(row)))
+    const { db, clock } = this.#services
+    const beganAt = clock.now()
+    const due = (await dueReports(db, beganAt, maxDue)).values()
+    const takeSome = async (): Promise<void> => {
+      for (const row of due) {
+        if (clock.now() >= beganAt + turnMs) return
+        await this.#take(row)
+      }
+    }
+    const ends = await Promise.allSettled(Array.from({ length: atOnce }, takeSome))
+    const failed = ends.find((end) => end.status === 'rejected')
+    if (failed) throw failed.reason
   }
 
   async #plan(): Promise<void> {

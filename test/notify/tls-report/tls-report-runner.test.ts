@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { SessionSum } from '../../../src/mail-out/delivery/session-tally.ts'
 import { noPolicy } from '../../../src/mail-out/delivery/tls-session.ts'
 import { SessionCounts } from '../../../src/notify/tls-report/session-counts.ts'
 import { TlsReportRunner } from '../../../src/notify/tls-report/tls-report-runner.ts'
@@ -11,11 +12,23 @@ import { testDatabase } from '../../support/test-database.ts'
 const [minute, hour] = [60_000, 3_600_000]
 const midnight = Date.UTC(2026, 10, 22)
 
-/** A day with one session, and its report, due at 00:10. */
-async function startDay() {
+/** One session with each. */
+function sessionsWith(destinations: string[]): SessionSum[] {
+  const seen = { mxHost: 'mx.example', address: '192.0.2.1', sourceAddress: null, failure: null }
+  return destinations.map((destination) => ({ destination, policy: noPolicy(destination), ...seen, sessions: 1 }))
+}
+
+/** A day with two sessions, and its report, due at 00:10; and the same with this many domains more. */
+async function startDay(more = 0) {
   const db = await testDatabase()
   const clock = settableClock(midnight - hour)
-  const given = { record: 'v=TLSRPTv1; rua=mailto:tls@rcpt.example' as string | null, isSigning: true, isFull: false, isBroken: false }
+  const given = {
+    record: 'v=TLSRPTv1; rua=mailto:tls@rcpt.example' as string | null,
+    isSigning: true,
+    isFull: false,
+    isBroken: false,
+    onPost: async () => {},
+  }
   const mails: { to: string; batch: Statement[] }[] = []
   const posts: string[] = []
   const domain = { id: 'dom_1', status: 'verified' }
@@ -48,19 +61,17 @@ async function startDay() {
     poster: {
       async post({ url }: { url: string }) {
         posts.push(url)
+        await given.onPost()
         return { statusCode: 200, response: '', error: null, durationMs: 1 }
       },
     },
     random: () => 0,
   }
   const counts = new SessionCounts(services)
-  const [mxHost, address] = ['mx.rcpt.example', '192.0.2.1']
-  const note = (): void =>
-    counts.add([
-      { destination: 'rcpt.example', policy: noPolicy('rcpt.example'), mxHost, address, sourceAddress: null, failure: null, sessions: 1 },
-    ])
+  const note = (): void => counts.add(sessionsWith(['rcpt.example']))
   note()
   note()
+  counts.add(sessionsWith(Array.from({ length: more }, (_, i) => `rcpt${i}.example`)))
   await counts.flush()
   clock.set(midnight + 10 * minute)
   const runner = new TlsReportRunner(services, { organization: 'Shop', contact: 'tls@sender.example', sender: 'tls@sender.example' })
@@ -111,6 +122,32 @@ test('a fault with one destination does not keep the report from the others', as
   clock.advance(5 * minute)
   await runner.run()
   expect([posts.length, mails.length, await reports()]).toMatchObject([1, 1, [{ state: 'sent', tries: 1 }]])
+})
+
+const byHttps = 'v=TLSRPTv1; rua=https://collector.example/tls'
+
+test('one slow server keeps no report to another', async () => {
+  const { given, posts, runner, reports } = await startDay(30)
+  given.record = byHttps
+  const slow = Promise.withResolvers<void>()
+  given.onPost = () => (posts.length === 1 ? slow.promise : Promise.resolve())
+  const run = runner.run()
+  await expect.poll(() => posts.length).toBe(31)
+  slow.resolve()
+  await run
+  expect((await reports()).filter(({ state }) => state === 'sent')).toHaveLength(31)
+})
+
+test('a run ends before its minute does, and what it has no time for stays due', async () => {
+  const { clock, given, posts, runner, reports } = await startDay(14)
+  given.record = byHttps
+  given.onPost = async () => clock.advance(30_000)
+  const due = { state: 'due', tries: 0, due_at: clock.now() }
+  await runner.run()
+  expect(posts).toHaveLength(10)
+  expect((await reports()).filter(({ state }) => state === 'due')).toMatchObject([due, due, due, due, due])
+  await runner.run()
+  expect(posts).toHaveLength(15)
 })
 
 test('two that send the same report at the same time send one', async () => {
@@ -166,13 +203,7 @@ test('all nodes write counts in the same order, so no two wait for each other', 
     written.push(...batch.flat().map(({ params }) => params?.['id']))
     return write(batch, options)
   }
-  counts.add(
-    Array.from({ length: 50 }, (_, i) => {
-      const destination = `rcpt${i}.example`
-      const seen = { mxHost: 'mx.example', address: '192.0.2.1', sourceAddress: null, failure: null }
-      return { destination, policy: noPolicy(destination), ...seen, sessions: 1 }
-    }),
-  )
+  counts.add(sessionsWith(Array.from({ length: 50 }, (_, i) => `rcpt${i}.example`)))
   await counts.flush()
   expect(written).toHaveLength(50)
   expect(written).toEqual(written.toSorted())

@@ -293,7 +293,14 @@ async function sendBySmtp(relay: TestRelay): Promise<void> {
   expect((await client.send(large, envelope)).code).toBe(250)
   // Refused at its end, when most of it is stored.
   expect((await client.send(`${large}a line\rthat ends wrongly`, envelope)).code).toBe(550)
+  await client.command('MAIL FROM:<app@sender.example> HOLDFOR=3600 BY=7200;R')
+  await client.command('RCPT TO:<ann@rcpt.example>')
+  await client.command('DATA')
+  client.write(`${header}later\r\n.\r\n`)
+  const [held] = /em_[0-9a-z]{26}/.exec((await client.reply()).last) ?? []
   client.close()
+  await call(relay, 'PATCH', `/api/emails/${held}`, { scheduled_at: new Date(relay.clock.now() + 100 * minute).toISOString() })
+  await call(relay, 'POST', `/api/emails/${held}/cancel`)
   await pause(relay)
 }
 

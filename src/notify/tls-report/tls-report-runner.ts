@@ -93,7 +93,7 @@ export class TlsReportRunner {
     const { db, clock, random } = this.#services
     const now = clock.now()
     const days = await unplanned(db, Math.floor((now - settledMs) / dayMs), maxPlanned)
-    const plans = days.map((each) => planReport(newId('tlr', now), each, now + random() * (spreadMs - settledMs)))
+    const plans = days.map((each) => planReport(newId('tlr', now), each, now + Math.round(random() * (spreadMs - settledMs))))
     for (let i = 0; i < plans.length; i += maxDue) await db.write(plans.slice(i, i + maxDue), { mayBatch: true })
   }
 

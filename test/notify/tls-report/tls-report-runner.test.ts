@@ -65,7 +65,7 @@ async function startDay(more = 0) {
         return { statusCode: 200, response: '', error: null, durationMs: 1 }
       },
     },
-    random: () => 0,
+    random: () => 1e-9,
   }
   const counts = new SessionCounts(services)
   const note = (): void => counts.add(sessionsWith(['rcpt.example']))

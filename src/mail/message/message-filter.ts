@@ -90,19 +90,21 @@ const messagesTagged = (withValue: boolean): string =>
 
 /**
  * The remaining conditions, checked for each message; join them with `and` to the condition on the account, `:accountId`. The SQL has
- * few variants whatever is asked for, because each variant stays prepared and takes 30 KB.
+ * few variants whatever is asked for, because each variant stays prepared and takes 30 KB. PostgreSQL may read all of a table to hash it
+ * for an `exists`, but not for `select … limit 1`.
  */
 export const filterCondition = ({ status }: MessageFilter): string =>
   `created_at >= :since and created_at < :until
-   and (:to = '' or exists (select 1 from recipient where message_id = message.id and lower(forward_path) = lower(:to)))
+   and (:to = '' or (select 1 from recipient where message_id = message.id and lower(forward_path) = lower(:to) limit 1) is not null)
    and (:toPattern = ''
-        or exists (select 1 from recipient where message_id = message.id and lower(forward_path) like :toPattern escape '!'))
+        or (select 1 from recipient where message_id = message.id and lower(forward_path) like :toPattern escape '!' limit 1) is not null)
    and (:from = '' or author = lower(:from)) and (:fromPattern = '' or author like :fromPattern escape '!')
    and (:subject = '' or lower(subject) like :subject escape '!'
         or (:subjectToo <> '' and (lower(subject) like :subjectToo escape '!' or lower(subject) like :subjectAlso escape '!')))
    and (:messageIdHeader = '' or message_id_header = :messageIdHeader) and (:domainId = '' or domain_id = :domainId)
-   and (:tagName = '' or exists (select 1 from message_tag
-                                  where message_id = message.id and name = :tagName and (:tagValue = '' or value = :tagValue)))
+   and (:tagName = ''
+        or (select 1 from message_tag
+             where message_id = message.id and name = :tagName and (:tagValue = '' or value = :tagValue) limit 1) is not null)
    ${status === null ? '' : `and (${inOrder(status).map(statusCondition).join(' or ')})`}`
 
 /** The same statuses make the same SQL. */

@@ -61,7 +61,12 @@ export function coreServices(services: Core & OwnServices) {
     /** The records to publish for this server. */
     ownRecords: () => ownRecords(services),
     explain: (address: Address) =>
-      explainAddress(address, { ...services, route: routeOf(services), recipientTls: services.config.delivery.recipientTls }),
+      explainAddress(address, {
+        ...services,
+        route: routeOf(services),
+        recipientTls: config.delivery.recipientTls,
+        stsPolicies: config.delivery.mtaSts ? services.stsPolicies : null,
+      }),
   }
 }
 

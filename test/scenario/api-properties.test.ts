@@ -10,6 +10,7 @@ import { encodedBody } from '../support/encoded-body.ts'
 import type { Fitting } from '../support/fitting.ts'
 import { fittingObjects } from '../support/fitting-objects.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
+import { keepStsPolicy } from '../support/keep-sts-policy.ts'
 import { keepTlsReport } from '../support/keep-tls-report.ts'
 import { KnownPaths } from '../support/known-paths.ts'
 import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
@@ -132,6 +133,7 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
     userId: 'usr_01kahk3yq4x8v5t2n7m9b6c1d0',
     feedbackId,
     tlsReportId: await keepTlsReport(relay.relay.services),
+    stsDomain: await keepStsPolicy(relay.relay.services),
   })
   for (const place of Object.keys(objects)) known.addPath(pathTo(place, objects, { exists: true }))
   known.add('/compat/mailgun/v3/{domain}', { domain: 'sender.example' })

@@ -171,6 +171,30 @@ test('where no policy can be fetched and none is known, mail goes as without, an
   ])
 })
 
+test('an operator reads what is known of a domain, and refreshes it at once', async () => {
+  const { relay, policies } = await start({ tls: valid }, enforced)
+  const { accounts, apiKeys } = relay.relay.services
+  const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
+  const call = async (method: string, path: string) =>
+    (await relay.call(method, path, undefined, { authorization: `Bearer ${token}` })).body
+  const explained = async () => (await call('GET', '/api/explain?to=ann@rcpt.example')).tls.mta_sts
+  expect(await call('GET', '/api/mta-sts/rcpt.example')).toMatchObject({ name: 'not_found', message: expect.stringContaining('A refresh') })
+  expect(await explained()).toBe(null)
+  const policy = { object: 'mta_sts_policy', mode: 'enforce', mx: ['mx.rcpt.example'], policy_id: '1', fault: null }
+  expect(await call('POST', '/api/mta-sts/Rcpt.example/refresh')).toMatchObject({ ...policy, announced_id: '1' })
+  expect(await call('GET', '/api/mta-sts/rcpt.example')).toMatchObject(policy)
+  expect(await explained()).toEqual({ mode: 'enforce', mx: ['mx.rcpt.example'], expires_at: expect.any(String) })
+  // A refresh does not wait until it is worth another try, and a policy that is known survives one that fails.
+  policies.answer = answerWith('', 404)
+  const failed = { ...policy, fault: { type: 'sts-policy-fetch-error', reason: expect.stringContaining('404') } }
+  expect(await call('POST', '/api/mta-sts/rcpt.example/refresh')).toMatchObject(failed)
+  relay.dns.zone['_mta-sts.rcpt.example'] = 'nxdomain'
+  expect(await call('POST', '/api/mta-sts/rcpt.example/refresh')).toMatchObject({ ...failed, announced_id: null })
+  expect(policies.requests).toHaveLength(2)
+  for (const domain of ['other.example', '192.0.2.1'])
+    expect(await call('POST', `/api/mta-sts/${domain}/refresh`)).toMatchObject({ name: 'not_found' })
+})
+
 test.each([{ delivery_mta_sts: 'false' }, { delivery_recipient_tls: 'rcpt.example=opportunistic' }])(
   'no policy is looked at where the operator says so: %j',
   async (settings) => {

@@ -8,6 +8,7 @@ import { namesOf, needsKey, type Operation } from '../../src/api/operation/opera
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { makeCallers, type Caller } from '../support/callers.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
+import { keepStsPolicy } from '../support/keep-sts-policy.ts'
 import { keepTlsReport } from '../support/keep-tls-report.ts'
 import { makeObjects, pathTo, plantedSecret } from '../support/owned-objects.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
@@ -37,6 +38,7 @@ beforeAll(async () => {
     userId,
     feedbackId,
     tlsReportId: await keepTlsReport(relay.relay.services),
+    stsDomain: await keepStsPolicy(relay.relay.services),
   })
 })
 

@@ -19,7 +19,7 @@ export async function made(call: Call, path: string, body: unknown): Promise<any
  */
 export async function makeObjects(
   call: Call,
-  own: { accountId: string; domain: string; userId: string; feedbackId: string; tlsReportId: string },
+  own: { accountId: string; domain: string; userId: string; feedbackId: string; tlsReportId: string; stsDomain: string },
 ): Promise<Record<string, string>> {
   const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
   const webhook = await make('/api/webhooks', {
@@ -71,6 +71,7 @@ export async function makeObjects(
     '/api/users/{id}': own.userId,
     '/api/feedback/{id}': own.feedbackId,
     '/api/tls-reports/{id}': own.tlsReportId,
+    '/api/mta-sts/{domain}': own.stsDomain,
     '/api/queue/{domain}': own.domain,
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { StsPolicy } from '../../mail-out/mta-sts/sts-policy.ts'
 import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
@@ -28,6 +29,12 @@ export const explanation = z
     }),
     tls: z.object({
       policy: z.enum(tlsPolicies).describe('What the setting `delivery.recipient_tls` requires. An account may have a list of its own.'),
+      mta_sts: z
+        .object({ mode: z.enum(['enforce', 'testing']), mx: z.array(z.string()), expires_at: timeAnswer })
+        .nullable()
+        .describe(
+          "The MTA-STS policy of the address's domain that mail goes by, as it is known; null: none. Behind a smarthost, that of its name.",
+        ),
       enforced_by: z.array(z.string()).describe('Sending domains whose mail requires TLS with a valid certificate.'),
     }),
     suppressions: z.array(
@@ -55,7 +62,7 @@ export const explainOperations = (services: Needs<'explain'>): Operation[] => [
     handle: async ({ query: { to } }) => {
       const parsed = parsePasted(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
-      const { next, reason, hosts, viaSmarthost, tlsPolicy, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
+      const { next, reason, hosts, viaSmarthost, tlsPolicy, sts, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
       return {
         object: 'explanation' as const,
         to: parsed.address,
@@ -63,7 +70,7 @@ export const explainOperations = (services: Needs<'explain'>): Operation[] => [
         next,
         reason,
         route: { hosts: hosts.map(({ name, address, port }) => ({ name, address, port })), via_smarthost: viaSmarthost },
-        tls: { policy: tlsPolicy, enforced_by: tlsEnforcedBy },
+        tls: { policy: tlsPolicy, mta_sts: sts && stsAnswer(sts), enforced_by: tlsEnforcedBy },
         suppressions: suppressions.map((entry) => ({
           account_id: entry.account_id,
           account: entry.account,
@@ -77,3 +84,9 @@ export const explainOperations = (services: Needs<'explain'>): Operation[] => [
     },
   }),
 ]
+
+const stsAnswer = ({ mode, mx, expiresAt }: StsPolicy & { expiresAt: number }) => ({
+  mode: mode === 'enforce' ? ('enforce' as const) : ('testing' as const),
+  mx,
+  expires_at: isoTime(expiresAt),
+})

@@ -16,6 +16,7 @@ import { explainOperations } from './explain-operations.ts'
 import { feedbackOperations } from './feedback-operations.ts'
 import { findOperations } from './find-operations.ts'
 import { metricsOperations } from './metrics-operations.ts'
+import { mtaStsOperations } from './mta-sts-operations.ts'
 import { nodeOperations } from './node-operations.ts'
 import { passkeyOperations } from './passkey-operations.ts'
 import { passwordOperations } from './password-operations.ts'
@@ -68,6 +69,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...doctorOperations(services),
     ...nodeOperations(services),
     ...tlsReportOperations(services),
+    ...mtaStsOperations(services),
     ...metricsOperations(services),
     ...sessionOperations(services),
     ...passwordOperations(services),

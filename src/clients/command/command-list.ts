@@ -17,6 +17,7 @@ import { operationCommands } from './operation-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
 import { rotateCommands } from './rotate-command.ts'
+import { routeCommands } from './route-commands.ts'
 import { sendTestCommands } from './send-test-command.ts'
 import { storeCommands } from './store-commands.ts'
 import { suppressionCommands } from './suppression-commands.ts'
@@ -48,7 +49,10 @@ export const commandGroups: readonly { title: string; commands: readonly Command
   { title: 'Domains', commands: domainCommands },
   { title: 'Webhooks', commands: webhookCommands },
   { title: 'Templates', commands: templateCommands },
-  { title: 'Mail', commands: [...sendTestCommands, ...messageCommands, ...queueCommands, ...reportCommands, ...tlsReportCommands] },
+  {
+    title: 'Mail',
+    commands: [...sendTestCommands, ...messageCommands, ...queueCommands, ...reportCommands, ...tlsReportCommands, ...routeCommands],
+  },
   { title: 'Recipients', commands: [...suppressionCommands, ...importCommands, ...eraseCommands] },
   {
     title: 'Tools',

@@ -2,6 +2,8 @@ import type { BaseServices } from '../../platform/base-services.ts'
 import { isAbsence } from '../../mail-out/delivery/outcome.ts'
 import { routeTo, type RouteHost, type RouteServices } from '../../mail-out/delivery/route.ts'
 import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
+import { stsExpiry, stsInForce, type StsPolicies } from '../../mail-out/mta-sts/sts-policies.ts'
+import type { StsPolicy } from '../../mail-out/mta-sts/sts-policy.ts'
 import type { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
 import type { DestinationQueue } from '../../mail-out/queue/queue-overview.ts'
 import { untilSecondLook } from '../../mail-out/queue/confirm-absence.ts'
@@ -17,6 +19,8 @@ interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'> {
   erasedAddress: ErasedAddress
   /** The setting, in place of which accounts may have their own. */
   recipientTls: RecipientTls
+  /** Null: mail goes by none. */
+  stsPolicies: Pick<StsPolicies, 'find'> | null
 }
 
 /** Why an account must not write to an address. */
@@ -42,6 +46,8 @@ interface AddressExplanation {
   viaSmarthost: boolean
   /** What the settings require for mail to the address's domain. */
   tlsPolicy: TlsPolicy
+  /** What the address's domain publishes, as it is known; with a smarthost, what its domain does. Null: mail goes by none. */
+  sts: (StsPolicy & { expiresAt: number }) | null
   /** Sending domains whose mail requires TLS with a valid certificate; mail from other domains uses what the host offers. */
   tlsEnforcedBy: string[]
   suppressions: SuppressionReason[]
@@ -50,14 +56,16 @@ interface AddressExplanation {
 
 /** Predicts what would happen to mail for an address, without connecting to anybody. */
 export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<AddressExplanation> {
-  const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
+  const required = tlsPolicyFor(services.recipientTls, domain)
+  const [route, suppressions, tlsEnforcedBy, queue, sts] = await Promise.all([
     domain === simulatorDomain ? { hosts: [] } : routeTo(domain, services.route),
     suppressionsOf(services, address),
     enforcingDomains(services.db),
     services.queueAdmin.destination(domain),
+    required === null && domain !== simulatorDomain ? stsOf(domain, services) : null,
   ])
-  const tlsPolicy = tlsPolicyFor(services.recipientTls, domain) ?? 'opportunistic'
-  const common = { viaSmarthost: services.route.smarthost !== null, tlsPolicy, tlsEnforcedBy, suppressions, queue: queue ?? null }
+  const tlsPolicy = required ?? 'opportunistic'
+  const common = { viaSmarthost: services.route.smarthost !== null, tlsPolicy, sts, tlsEnforcedBy, suppressions, queue: queue ?? null }
   if (domain === simulatorDomain) {
     return {
       next: 'simulate',
@@ -76,6 +84,12 @@ export async function explainAddress({ address, domain }: Address, services: Exp
   if (queue && queue.held === queue.waiting)
     return { next: 'hold', reason: 'An operator is holding the mail that waits for this destination.', hosts: route.hosts, ...common }
   return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
+}
+
+async function stsOf(domain: string, { stsPolicies, route, clock }: ExplainServices): Promise<AddressExplanation['sts']> {
+  const known = await stsPolicies?.find(route.smarthost?.host.toLowerCase() ?? domain)
+  const policy = known ? stsInForce(known, clock.now()) : null
+  return known && policy ? { ...policy, expiresAt: stsExpiry(known) } : null
 }
 
 /** Of any account's live mail. Uses the index suppression_address. */

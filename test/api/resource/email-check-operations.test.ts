@@ -53,7 +53,8 @@ test('an account has four link checks under way, and another is told so; others 
     status: 429,
     body: {
       name: 'rate_limit_exceeded',
-      message: 'Your account has 4 webhook tests and link checks under way, and no more are allowed. Try again when one has ended.',
+      message:
+        'Your account has 4 webhook tests, link checks and refreshes of policies under way, and no more are allowed. Try again when one has ended.',
     },
   })
   expect((await api.get(`/api/emails/${body.id}/checks`)).status).toBe(200)

@@ -32,7 +32,15 @@ async function startApi() {
       ...settingOperations({ config }),
       ...explainOperations({
         explain: (address) =>
-          explainAddress(address, { db: services.db, clock: services.clock, queueAdmin, route, erasedAddress, recipientTls }),
+          explainAddress(address, {
+            db: services.db,
+            clock: services.clock,
+            queueAdmin,
+            route,
+            erasedAddress,
+            recipientTls,
+            stsPolicies: null,
+          }),
       }),
     ]
   })
@@ -145,7 +153,7 @@ test('what would happen to mail for an address is explained', async () => {
     next: 'deliver',
     reason: null,
     route: { hosts: [{ name: 'mx.a.example', address: '192.0.2.1', port: 25 }], via_smarthost: false },
-    tls: { policy: 'verify', enforced_by: [] },
+    tls: { policy: 'verify', mta_sts: null, enforced_by: [] },
     suppressions: [
       { account_id: accountId, account: 'acme', origin: 'bounce', topic: null, reason: '550 gone', created_at: '1970-01-01T00:00:00.000Z' },
     ],

@@ -154,6 +154,7 @@ const life: [line: string, object: string][] = [
   ['import suppressions list.csv --account shop --from postmark', 'suppression_import'],
   ['feedback list', 'list'],
   ['tls-reports list', 'list'],
+  ['explain ann@simulator.test', 'explanation'],
   ['erase ann@example.com', 'erasure'],
   ['backup copy.db', 'backup'],
   ['rotate secret-key', 'secret_key_rotation'],
@@ -178,6 +179,8 @@ const elsewhere = [
   'feedback show',
   'tls-reports show',
   'tls-reports send',
+  'mta-sts show',
+  'mta-sts refresh',
   'message show',
   'message tail',
   'send-test',
@@ -211,11 +214,7 @@ test('every command prints its result as JSON, and nothing else', async () => {
     const result = JSON.parse(stdout) as { object: string; id?: string }
     expect({ line, object: result.object }).toEqual({ line, object })
     ids[object] = result.id ?? ''
-    ran.add(
-      line.startsWith('erase') || line.startsWith('backup') || line.startsWith('apply')
-        ? (line.split(' ')[0] ?? '')
-        : line.split(' ', 2).join(' '),
-    )
+    ran.add(/^(?:erase|backup|apply|explain)\b/.test(line) ? (line.split(' ')[0] ?? '') : line.split(' ', 2).join(' '))
   }
   expect([...ran].toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
 })

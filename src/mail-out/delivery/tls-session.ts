@@ -1,6 +1,6 @@
 import { isPublicAddress } from '../../platform/ip-address.ts'
 import type { TlsaRecord } from '../../platform/resolver.ts'
-import { tlsObjection, type Shown, type TransportPolicy } from './transport-policy.ts'
+import { tlsObjection, type PublishedSts, type Shown, type TransportPolicy } from './transport-policy.ts'
 
 /** How a session failed (RFC 8460 4.3), as far as an attempt can tell. */
 export const tlsResultTypes = [
@@ -33,10 +33,24 @@ export const noPolicy = (domain: string): PublishedPolicy => ({ type: 'no-policy
 
 /** What a session under this policy is judged by. */
 export function publishedFor(policy: TransportPolicy, destination: string): PublishedPolicy {
-  if (policy.mode !== 'dane' || policy.records === null) return noPolicy(destination)
+  if (policy.mode !== 'dane' || policy.records === null) {
+    const { published } = policy.tested ?? policy
+    return published ? policyOfSts(published) : noPolicy(destination)
+  }
   const { records, base } = policy.records
   return { type: 'tlsa', strings: records.map(textOfTlsa), domain: base, mxHosts: [] }
 }
+
+/** As its text has it. */
+const policyOfSts = ({ domain, policy: { mode, mx, maxAgeMs } }: PublishedSts): PublishedPolicy => ({
+  type: 'sts',
+  strings: ['version: STSv1', `mode: ${mode}`, ...mx.map((name) => `mx: ${name}`), `max_age: ${maxAgeMs / 1000}`],
+  domain,
+  mxHosts: mx,
+})
+
+/** Of a host that the policy does not list. */
+export const unlisted = (reason: string): SessionFailure => ({ type: 'validation-failure', reason })
 
 /** As zone files have it (RFC 6698 2.2). */
 const textOfTlsa = ({ usage, selector, matchingType, data }: TlsaRecord): string =>
@@ -79,9 +93,10 @@ export type SessionShown = Exclude<Shown, { is: 'not passed on' }>
  */
 export function failureOf(
   shown: SessionShown,
-  { mode }: Pick<TransportPolicy, 'mode'>,
+  { mode, tested }: Pick<TransportPolicy, 'mode' | 'tested'>,
   { type }: Pick<PublishedPolicy, 'type'>,
 ): SessionFailure | null {
+  if (mode !== 'dane' && tested?.closed !== undefined) return unlisted(tested.closed)
   switch (shown.is) {
     case 'unproved':
       return { type: shown.result, reason: shown.fault }

@@ -31,6 +31,8 @@ export type TransportPolicy = Readonly<
     closed?: string
     /** A policy that its owner only tests: what it has against the host is reported, and the mail sent all the same. */
     tested?: TransportPolicy
+    /** What the recipient's domain publishes, if it is judged by that. */
+    published?: PublishedSts
   }
 >
 
@@ -96,8 +98,9 @@ export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: 
 /** RFC 8689 4.2.1. */
 function passedOn(host: PolicyHost | null, beside: TransportPolicy): TransportPolicy {
   if (beside.closed !== undefined) return beside
-  const { key, source } = beside
-  const policy = { mode: 'verify', source: 'message', key: `${key} requiretls`, isPassedOn: true } as const
+  const { key, source, published } = beside
+  const ofMessage = { mode: 'verify', source: 'message', key: `${key} requiretls`, isPassedOn: true } as const
+  const policy = published ? { ...ofMessage, published } : ofMessage
   if (!host || source === 'mta_sts' || isVouchedFor(host)) return policy
   return {
     ...policy,
@@ -159,10 +162,11 @@ export interface Unproved {
   under: TransportPolicy
   shown: Extract<Shown, { is: 'unproved' }>
 }
-function stsFor(host: PolicyHost | null, { domain, policy }: PublishedSts): TransportPolicy {
+function stsFor(host: PolicyHost | null, published: PublishedSts): TransportPolicy {
+  const { domain, policy } = published
   const name = host?.name.toLowerCase()
-  if (name === undefined || listsMx(policy, name)) return bySts
-  return { ...bySts, closed: `the MTA-STS policy of ${domain} does not list the host ${name}: ${whyUnlisted(policy, name)}` }
+  if (name === undefined || listsMx(policy, name)) return { ...bySts, published }
+  return { ...bySts, published, closed: `the MTA-STS policy of ${domain} does not list the host ${name}: ${whyUnlisted(policy, name)}` }
 }
 
 const withTested = (policy: TransportPolicy, tested: TransportPolicy): TransportPolicy => ({

@@ -12,7 +12,7 @@ import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
-import { failureOf, namedObjection, type PublishedPolicy } from './tls-session.ts'
+import { failureOf, namedObjection, publishedFor, unlisted, type PublishedPolicy } from './tls-session.ts'
 import { withDane, type Unproved } from './transport-policy.ts'
 
 /** A host to be asked, with the right to a connection. */
@@ -171,8 +171,19 @@ export class HostTries {
   /** What the domain publishes may be corrected; nobody else will vouch for the host. */
   #noteClosed(each: Try, why: string): void {
     const isPublished = each.policy.source === 'mta_sts'
+    if (isPublished && !this.#closed?.has(each)) this.#reportClosed(each, why)
     this.#closed ??= new Map()
     this.#closed.set(each, isPublished ? deferral('policy', `4.7.5 ${why}`).outcome : bounce(`5.7.30 ${why}`, 'policy'))
+  }
+
+  /** A report on TLS has it among the failures, though no connection was opened. */
+  #reportClosed({ host, policy }: Try, why: string): void {
+    const { job, services } = this.#transferring
+    const { destination, isOwnMail } = job
+    if (isOwnMail || host.smarthost) return
+    const published = publishedFor(policy, destination)
+    const { name: mxHost, address } = host
+    services.connection.noteSession({ destination, policy: published, mxHost, address, sourceAddress: null, failure: unlisted(why) })
   }
 
   #note(each: Try, verdict: HostOutcome, draft: Draft): void {

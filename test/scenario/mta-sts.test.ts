@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { FakeZone } from '../support/fake-dns.ts'
@@ -44,7 +44,7 @@ async function start(mxOptions: FakeMxOptions, answer: PolicyHost['answer'], set
   const relay = await startTestRelay(given, zone(), { policyPort: policies.port })
   onTestFinished(() => relay.stop())
   const to = (name: string) => sent(relay, name)
-  return { relay, policies, mx, to }
+  return { relay, policies, mx, to, ca }
 }
 
 /** Sends an email, and gives its first attempt. */
@@ -97,6 +97,13 @@ test('a host with another certificate gets nothing, and the bounce names the pol
   expect(mx.messages).toEqual([])
 })
 
+test('what is set for a domain does not keep its policy from vouching for its hosts to mail with REQUIRETLS', async () => {
+  const { relay } = await start({ tls: valid, extensions: ['REQUIRETLS'] }, enforced, { delivery_recipient_tls: 'rcpt.example=require' })
+  const vouched = { outcome: 'delivered', tls_policy: 'verify', tls_policy_source: 'message' }
+  expect(await sent(relay, 'ann@rcpt.example', { require_tls: true })).toMatchObject(vouched)
+  expect(await sent(relay, 'ann@rcpt.example')).toMatchObject({ outcome: 'delivered', tls_policy: 'require', mta_sts: null })
+})
+
 test('a policy that lists none of the hosts is the fault of the recipient, until its owner corrects it', async () => {
   const { relay, policies, mx } = await start({ tls: valid }, answerWith(policyText('enforce', ['*.other.example'])))
   const { id, ...attempt } = await sent(relay, 'ann@rcpt.example')
@@ -124,8 +131,10 @@ test('a policy in testing is reported, and the mail sent', async () => {
 })
 
 test('another policy is fetched when the DNS announces it, and one that requires nothing ends the protection', async () => {
-  const { relay, policies, to } = await start({ tls: selfSigned }, answerWith(policyText('testing', ['mx.rcpt.example'])))
+  const { relay, policies, to, ca } = await start({ tls: selfSigned }, answerWith(policyText('testing', ['mx.rcpt.example'])))
   expect(await to('ann@rcpt.example')).toMatchObject({ outcome: 'delivered' })
+  // Whom to trust is known by now.
+  unlinkSync(ca)
   policies.answer = enforced
   Object.assign(relay.dns.zone, announced('2'))
   relay.clock.advance(6 * minute)

@@ -48,7 +48,7 @@ async function deliverAll(
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true, backoff })
   }
   try {
-    const looking = services.sts === null || job.recipientTls !== null ? null : services.sts.policyOf(policyDomain(job, services), job.at)
+    const looking = isStsWanted(job) ? (services.sts?.policyOf(policyDomain(job, services), job.at) ?? null) : null
     const way = await findRouteOrBackoff(job, services)
     if ('key' in way) return postponeAll(way)
     if ('outcome' in way) return settleAll(way.outcome, way.backoff)
@@ -69,6 +69,9 @@ async function deliverAll(
     settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
   }
 }
+
+/** What is set for the recipient's domain stands in the place of what that publishes, but does not vouch for a host, as REQUIRETLS asks. */
+const isStsWanted = ({ recipientTls, transfer }: DeliveryJob): boolean => recipientTls === null || transfer?.requireTls === true
 
 /** Whose MTA-STS policy holds: with a smarthost, that of its own name (RFC 8461 3.4). */
 const policyDomain = ({ destination }: DeliveryJob, { route }: DeliverServices): string =>

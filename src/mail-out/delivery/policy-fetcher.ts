@@ -5,12 +5,14 @@ import type { Resolver } from '../../platform/resolver.ts'
 import { fetchStsPolicy, type Fetched } from '../mta-sts/fetch-sts-policy.ts'
 import { whyForbidden } from './address-guard.ts'
 import { deliveryOptions } from './delivery-options.ts'
+import type { DeliveryOptions } from './delivery-threads.ts'
 
-/** Fetches the MTA-STS policy of a domain, with the guards and the authorities of delivery. */
+/** Fetches the MTA-STS policy of a domain, with the guards and the authorities of delivery, which are read at the first fetch. */
 export function policyFetcher(config: Config, resolver: Resolver, port = 443): (domain: string) => Promise<Fetched> {
+  let options: DeliveryOptions | undefined
   return async (domain) => {
     try {
-      const { extraAuthorities = [], ...guard } = deliveryOptions(config)
+      const { extraAuthorities = [], ...guard } = (options ??= deliveryOptions(config))
       const authorities = extraAuthorities.length > 0 ? [...rootCertificates, ...extraAuthorities] : undefined
       const mayConnect = (address: string): boolean => whyForbidden(address, port, guard) === null
       return await fetchStsPolicy(domain, { resolver, mayConnect }, { port, authorities })

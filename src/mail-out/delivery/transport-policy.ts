@@ -51,7 +51,7 @@ export interface PublishedSts {
 
 /** What is asked for mail of one job. */
 export interface Demands {
-  /** What is set for the recipient's domain; null: nothing, so what the domain publishes holds. */
+  /** What is set for the recipient's domain; null: nothing, so what the domain publishes holds. With REQUIRETLS that holds as well. */
   recipientTls: TlsPolicy | null
   senderTls: DomainTls
   /** What is asked for the message; null: nothing. */
@@ -115,7 +115,8 @@ function policyBesideMessage(host: PolicyHost | null, demands: Demands, sts: Pub
   const { recipientTls, senderTls, transfer } = demands
   const smarthostTls = host?.smarthost?.tls?.policy
   if (!recipientTls && senderTls === 'opportunistic' && !smarthostTls && !sts) return opportunistic
-  const published = sts && recipientTls === null ? stsFor(host, sts) : null
+  // REQUIRETLS asks who vouches for the host, which nothing that is set does.
+  const published = sts && (recipientTls === null || transfer?.requireTls === true) ? stsFor(host, sts) : null
   // RFC 8689 5: with `TLS-Required: No`, what the domain publishes is not enforced.
   if (published && sts?.policy.mode === 'enforce' && transfer?.requireTls !== false) return published
   const byMail = stricter(byOperator[recipientTls ?? 'opportunistic'], bySender[senderTls])

@@ -176,11 +176,11 @@ export class HostTries {
     this.#closed.set(each, isPublished ? deferral('policy', `4.7.5 ${why}`).outcome : bounce(`5.7.30 ${why}`, 'policy'))
   }
 
-  /** A report on TLS has it among the failures, though no connection was opened. */
+  /** A report on TLS has it among the failures, though no connection was opened: once, however many recipients there are. */
   #reportClosed({ host, policy }: Try, why: string): void {
     const { job, services } = this.#transferring
     const { destination, isOwnMail } = job
-    if (isOwnMail || host.smarthost) return
+    if (isOwnMail || host.smarthost || job.recipients[0] !== this.#recipient) return
     const published = publishedFor(policy, destination)
     const { name: mxHost, address } = host
     services.connection.noteSession({ destination, policy: published, mxHost, address, sourceAddress: null, failure: unlisted(why) })

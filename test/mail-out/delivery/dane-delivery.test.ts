@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, test } from 'vitest'
+import type { StsPolicy } from '../../../src/mail-out/mta-sts/sts-policy.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import type { FakeMx, FakeMxOptions } from '../../support/fake-mx.ts'
 import { fakeResolver, type FakeNames, type FakeNameTable } from '../../support/fake-resolver.ts'
@@ -20,7 +21,12 @@ beforeAll(async () => {
 const records = (...tlsa: FakeNames['tlsa'] & {}): FakeNames => ({ tlsa, secure: true })
 
 /** Delivery to hosts in signed zones, with what their TLSA names have. */
-function signedDelivery(hosts: FakeMx[], ofHosts: (FakeNames | 'servfail' | undefined)[], changed: FakeNameTable = {}) {
+function signedDelivery(
+  hosts: FakeMx[],
+  ofHosts: (FakeNames | 'servfail' | undefined)[],
+  changed: FakeNameTable = {},
+  published?: () => StsPolicy | null,
+) {
   const names: FakeNameTable = {
     'example.com': { mx: hosts.map((_, i) => [i, `mx${i + 1}.example.com`]), secure: true },
     ...Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host], secure: true }])),
@@ -28,7 +34,7 @@ function signedDelivery(hosts: FakeMx[], ofHosts: (FakeNames | 'servfail' | unde
     ...changed,
   }
   const resolver = fakeResolver(names)
-  return { names, resolver, ...testDelivery(hosts, { resolver, extraAuthorities: [made.trusted.cert] }) }
+  return { names, resolver, ...testDelivery(hosts, { resolver, extraAuthorities: [made.trusted.cert], ...(published && { published }) }) }
 }
 
 const refused = { on: { starttls: () => '454 4.7.0 not now' } }
@@ -125,6 +131,21 @@ test('the next host takes what DANE keeps from the first', async () => {
   )
   expect(await attempt()).toMatchObject({ mxHost: 'mx2.example.com', transport: 'verified', policy: 'dane' })
   expect(first.messages).toEqual([])
+})
+
+test('a host that the MTA-STS policy of the domain does not list gets mail by its TLSA records, and none without', async () => {
+  const mx = await testMx({ tls: made.selfSigned })
+  const announced = { '_mta-sts.example.com': { txt: ['v=STSv1; id=1;'] } }
+  const sts: StsPolicy = { mode: 'enforce', mx: ['mx.elsewhere.test'], maxAgeMs: 86_400_000 }
+  const proved = signedDelivery([mx], [own('selfSigned')()], announced, () => sts)
+  expect(await proved.attempt()).toMatchObject({ transport: 'verified', policy: 'dane', source: 'dane' })
+  expect(proved.tlsSessions).toMatchObject([{ policy: { type: 'tlsa' }, failure: null }])
+  const unproved = signedDelivery([mx], [undefined], announced, () => sts)
+  const twice = jobOf({ to: ['ann@example.com', 'bob@example.com'] })
+  const refusal = { outcome: { type: 'deferred', reason: expect.stringContaining('does not list the host mx1.example.com') as string } }
+  expect(await unproved.deliver(twice)).toMatchObject([refusal, refusal])
+  expect(unproved.tlsSessions).toMatchObject([{ policy: { type: 'sts' }, failure: { type: 'validation-failure' } }])
+  expect(mx.sessions).toHaveLength(1)
 })
 
 test('what is set for the domain holds instead of TLSA records; what is set for the sender is fulfilled by them', async () => {

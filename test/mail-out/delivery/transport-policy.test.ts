@@ -84,7 +84,8 @@ describe('the policy for a host', () => {
     expect(policyBy({ transfer }).closed).toContain('neither MTA-STS nor DNSSEC vouches')
     expect(policyBy({ transfer, sts: 'testing' }).closed).toContain('neither MTA-STS nor DNSSEC vouches')
     expect(policyBy({ transfer, sts: 'enforce' })).toMatchObject({ source: 'message', isPassedOn: true })
-    expect(policyBy({ transfer, sts: 'enforce' }).closed).toBe(undefined)
+    for (const recipientTls of [null, 'opportunistic', 'require', 'verify'] as const)
+      expect(policyBy({ transfer, sts: 'enforce', recipientTls }).closed).toBe(undefined)
     expect(policyBy({ transfer, sts: 'enforce', listed: false })).toMatchObject({ source: 'mta_sts', closed: expect.any(String) as string })
   })
 

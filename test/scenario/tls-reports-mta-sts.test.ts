@@ -2,35 +2,61 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { simpleParser } from 'mailparser'
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { parseTlsReport } from '../../src/mail-back/domain-report/parse-tls-report.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { answerWith, policyHost, policyText } from '../support/policy-host.ts'
 import { runTlsReports } from '../support/run-tls-reports.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { testCertificate } from '../support/test-certificates.ts'
+import { testCertificate, type TestCertificate } from '../support/test-certificates.ts'
 
 const [mxHost, inboxHost] = ['127.0.3.21', '127.0.3.22']
 
-test.each([
-  ['enforce', 'mx.rcpt.example', true, null],
-  ['enforce', 'mx.rcpt.example', false, 'certificate-not-trusted'],
-  ['enforce', 'mx.elsewhere.example', true, 'validation-failure'],
-  ['testing', 'mx.rcpt.example', true, null],
-  ['testing', 'mx.rcpt.example', false, 'certificate-not-trusted'],
-  ['testing', 'mx.elsewhere.example', true, 'validation-failure'],
-] as const)(
-  'a domain with an MTA-STS policy to %s for %s (trusted certificate: %s) hears of %s',
-  async (mode, listed, isTrusted, failure) => {
-    const valid = await testCertificate(['mta-sts.rcpt.example', 'mx.rcpt.example'])
-    const policies = await policyHost(valid, answerWith(policyText(mode, [listed])))
-    const mx = await startFakeMx({ host: mxHost, tls: isTrusted ? valid : await testCertificate(['mx.rcpt.example']) })
+let made: Record<'valid' | 'expired' | 'untrusted', TestCertificate>
+beforeAll(async () => {
+  const [valid, expired, untrusted] = await Promise.all([
+    testCertificate(['mta-sts.rcpt.example', 'mx.rcpt.example']),
+    testCertificate(['mx.rcpt.example'], { expired: true }),
+    testCertificate(['mta-sts.rcpt.example', 'mx.rcpt.example']),
+  ])
+  made = { valid, expired, untrusted }
+})
+
+const [own, other] = ['mx.rcpt.example', 'mx.elsewhere.example']
+type Certificate = keyof typeof made
+
+/** `mode` and `mx`: of the policy that is served; null: none can be fetched. */
+type Row = [
+  mode: string | null,
+  mx: string,
+  of: Certificate,
+  failure: string | null,
+  served?: { text: string; status?: number; of?: Certificate },
+]
+
+test.each<Row>([
+  ['enforce', own, 'valid', null],
+  ['enforce', own, 'expired', 'certificate-expired'],
+  ['enforce', own, 'untrusted', 'certificate-not-trusted'],
+  ['enforce', other, 'valid', 'validation-failure'],
+  ['testing', own, 'valid', null],
+  ['testing', own, 'expired', 'certificate-expired'],
+  ['testing', other, 'valid', 'validation-failure'],
+  [null, own, 'valid', 'sts-policy-fetch-error', { text: '', status: 404 }],
+  [null, own, 'valid', 'sts-policy-invalid', { text: 'version: STSv2' }],
+  [null, own, 'valid', 'sts-webpki-invalid', { text: policyText('enforce', [own]), of: 'untrusted' }],
+])(
+  'a domain with an MTA-STS policy (%s for %s), and a host with a certificate that is %s, hears of %s',
+  async (mode, listed, of, failure, served = { text: policyText(mode ?? '', [listed]) }) => {
+    const policies = await policyHost(made[served.of ?? 'valid'], answerWith(served.text, served.status))
+    const mx = await startFakeMx({ host: mxHost, tls: made[of] })
     const inbox = await startFakeMx({ host: inboxHost, port: mx.port })
     onTestFinished(async () => void (await Promise.all([mx.close(), inbox.close()])))
     const directory = temporaryDirectory()
     onTestFinished(() => directory.remove())
     const ca = join(directory.path, 'ca.pem')
-    writeFileSync(ca, valid.cert)
+    writeFileSync(ca, `${made.valid.cert}\n${made.expired.cert}`)
     const relay = await startTestRelay(
       { delivery_port: String(mx.port), delivery_smarthost_ca: ca, tls_reports_sender: 'tls@sender.example' },
       {
@@ -57,12 +83,12 @@ test.each([
     await runTlsReports(relay.relay)
     const [mail] = await inbox.waitForMessages(1)
     const { attachments } = await simpleParser(mail?.data ?? '')
-    const [policy] = JSON.parse(gunzipSync(attachments[0]?.content ?? '').toString()).policies
+    const report = gunzipSync(attachments[0]?.content ?? '').toString()
+    const [policy] = JSON.parse(report).policies
     expect(policy.policy).toEqual({
       'policy-type': 'sts',
-      'policy-string': ['version: STSv1', `mode: ${mode}`, `mx: ${listed}`, 'max_age: 604800'],
       'policy-domain': 'rcpt.example',
-      'mx-host': [listed],
+      ...(mode && { 'policy-string': ['version: STSv1', `mode: ${mode}`, `mx: ${listed}`, 'max_age: 604800'], 'mx-host': [listed] }),
     })
     const told = policy['failure-details']?.map((detail: Record<string, unknown>) => [
       detail['result-type'],
@@ -70,5 +96,6 @@ test.each([
     ])
     expect(told).toEqual(failure === null ? undefined : [[failure, 'mx.rcpt.example']])
     expect(policy.summary['total-successful-session-count'] > 0).toBe(failure === null)
+    expect(parseTlsReport(report)).toMatchObject([{ domain: 'rcpt.example', rows: [{ policyType: 'sts', resultType: failure }] }])
   },
 )

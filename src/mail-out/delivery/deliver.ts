@@ -8,7 +8,7 @@ import { messagesOf, unclean } from './leaving-message.ts'
 import { deferral } from './outcome.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
 import type { StsLookup } from './sts-lookup.ts'
-import type { PublishedSts } from './transport-policy.ts'
+import type { PublishedSts, UnfetchedSts } from './transport-policy.ts'
 import type { ContentUse, DeliverServices, Transferring } from './transferring.ts'
 import { HostTries } from './try-hosts.ts'
 
@@ -82,13 +82,14 @@ async function publishedFor(
   hosts: RouteHost[],
   looking: NonNullable<ReturnType<StsLookup['policyOf']>>,
   { job, services }: Pick<Transferring, 'job' | 'services'>,
-): Promise<PublishedSts | null> {
+): Promise<PublishedSts | UnfetchedSts | null> {
   const domain = policyDomain(job, services)
   let policy = await looking
   const listed = policy
-  if (listed && !hosts.some(({ name }) => listsMx(listed, name.toLowerCase())))
+  if (listed && 'mx' in listed && !hosts.some(({ name }) => listsMx(listed, name.toLowerCase())))
     policy = (await services.sts?.policyAnew(domain, job.at)) ?? null
-  return policy && { domain, policy }
+  if (!policy) return null
+  return 'mx' in policy ? { domain, policy } : { domain, fault: policy }
 }
 
 function hostsInOrder(hosts: RouteHost[], { health, rotation, ipv6Refusals }: DeliverServices): RouteHost[] {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { lastUsed } from '../../platform/last-used.ts'
 import type { Resolver } from '../../platform/resolver.ts'
+import type { FetchFault } from '../mta-sts/fetch-sts-policy.ts'
 import { announcedId, type StsPolicy } from '../mta-sts/sts-policy.ts'
 import { mayTryAgain, needsFetch, stsInForce, stsRecordName, type KnownSts } from '../mta-sts/sts-policies.ts'
 
@@ -18,6 +19,9 @@ const lookedUpMs = 60_000
 const maxDomains = 10_000
 const maxPolicyBytes = 16 * 1024 * 1024
 const dayMs = 24 * 3_600_000
+
+/** What a domain publishes: a policy; why the one that it announces could not be fetched; or null, nothing. */
+export type StsFound = StsPolicy | FetchFault | null
 
 /** The bytes that it takes, about. */
 const sizeOfKnown = ({ policy }: KnownSts): number => 300 + (policy?.mx ?? []).reduce((size, name) => size + name.length + 20, 0)
@@ -42,10 +46,10 @@ export class StsLookup {
   }
 
   /**
-   * The policy that holds for a domain; null: none.
+   * The policy that holds for a domain.
    * @param at by the queue's clock, epoch ms
    */
-  policyOf(domain: string, at: number): StsPolicy | null | Promise<StsPolicy | null> {
+  policyOf(domain: string, at: number): StsFound | Promise<StsFound> {
     const since = at - (this.#lookedUp.get(domain) ?? -Infinity)
     if (since >= 0 && since < lookedUpMs) return this.#inForce(domain, at)
     if (domain.startsWith('[') || isIP(domain) !== 0) return null
@@ -55,7 +59,7 @@ export class StsLookup {
   }
 
   /** The same after another look at what the domain publishes: RFC 8461 5.1 wants one before mail that the policy holds back is given up. */
-  async policyAnew(domain: string, at: number): Promise<StsPolicy | null> {
+  async policyAnew(domain: string, at: number): Promise<StsFound> {
     const known = this.#known.get(domain)
     if (known && mayTryAgain(known, at)) {
       const id = await this.#announced(domain)
@@ -75,14 +79,14 @@ export class StsLookup {
     this.#asking.delete(domain)
   }
 
-  #inForce(domain: string, at: number): StsPolicy | null {
+  #inForce(domain: string, at: number): StsFound {
     const known = this.#known.get(domain)
     const policy = stsInForce(known, at)
     if (known && policy && Math.abs(at - known.usedAt) >= dayMs) {
       this.#known.set(domain, { ...known, usedAt: at })
       this.#services.noteUsed(domain)
     }
-    return policy
+    return policy ?? (known ? freshFault(known, at) : null)
   }
 
   /** A look-up that fails announces nothing, so what is known holds (RFC 8461 3.3). */
@@ -105,3 +109,6 @@ export class StsLookup {
     return asked.promise
   }
 }
+
+/** An older one is of what the domain announces no more, or it would have been tried again. */
+const freshFault = (known: KnownSts, at: number): FetchFault | null => (mayTryAgain(known, at - lookedUpMs) ? null : known.fault)

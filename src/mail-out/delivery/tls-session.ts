@@ -1,6 +1,6 @@
 import { isPublicAddress } from '../../platform/ip-address.ts'
 import type { TlsaRecord } from '../../platform/resolver.ts'
-import { tlsObjection, type PublishedSts, type Shown, type TransportPolicy } from './transport-policy.ts'
+import { tlsObjection, type PublishedSts, type Shown, type TransportPolicy, type UnfetchedSts } from './transport-policy.ts'
 
 /** How a session failed (RFC 8460 4.3), as far as an attempt can tell. */
 export const tlsResultTypes = [
@@ -42,12 +42,13 @@ export function publishedFor(policy: TransportPolicy, destination: string): Publ
 }
 
 /** As its text has it. */
-const policyOfSts = ({ domain, policy: { mode, mx, maxAgeMs } }: PublishedSts): PublishedPolicy => ({
-  type: 'sts',
-  strings: ['version: STSv1', `mode: ${mode}`, ...mx.map((name) => `mx: ${name}`), `max_age: ${maxAgeMs / 1000}`],
-  domain,
-  mxHosts: mx,
-})
+function policyOfSts(published: PublishedSts | UnfetchedSts): PublishedPolicy {
+  const { domain } = published
+  if ('fault' in published) return { type: 'sts', strings: [], domain, mxHosts: [] }
+  const { mode, mx, maxAgeMs } = published.policy
+  const strings = ['version: STSv1', `mode: ${mode}`, ...mx.map((name) => `mx: ${name}`), `max_age: ${maxAgeMs / 1000}`]
+  return { type: 'sts', strings, domain, mxHosts: mx }
+}
 
 /** Of a host that the policy does not list. */
 export const unlisted = (reason: string): SessionFailure => ({ type: 'validation-failure', reason })
@@ -93,10 +94,11 @@ export type SessionShown = Exclude<Shown, { is: 'not passed on' }>
  */
 export function failureOf(
   shown: SessionShown,
-  { mode, tested }: Pick<TransportPolicy, 'mode' | 'tested'>,
+  { mode, tested, published }: Pick<TransportPolicy, 'mode' | 'tested' | 'published'>,
   { type }: Pick<PublishedPolicy, 'type'>,
 ): SessionFailure | null {
   if (mode !== 'dane' && tested?.closed !== undefined) return unlisted(tested.closed)
+  if (published && 'fault' in published) return published.fault
   switch (shown.is) {
     case 'unproved':
       return { type: shown.result, reason: shown.fault }

@@ -5,7 +5,7 @@ import type { RouteHost } from './route.ts'
 import type { Heard } from './smtp-dialogue.ts'
 import type { TlsTrouble } from './tls-policy.ts'
 import { textOfPlain, textOfTls } from './transport-facts.ts'
-import { inPlain, transportPolicy, type Demands, type PublishedSts, type TransportPolicy } from './transport-policy.ts'
+import { inPlain, transportPolicy, type Demands, type PublishedSts, type TransportPolicy, type UnfetchedSts } from './transport-policy.ts'
 
 /** How a host is tried. */
 export interface Try {
@@ -46,7 +46,7 @@ export class TlsTroubles {
   readonly #notes = lastUsed<Note>(maxHosts)
 
   /** The hosts in their order, with those that must not be connected to first, and those that work only in plain text last. */
-  tries(hosts: RouteHost[], demands: Demands & { at: number }, sts: PublishedSts | null): Try[] {
+  tries(hosts: RouteHost[], demands: Demands & { at: number }, sts: PublishedSts | UnfetchedSts | null): Try[] {
     const closed: Try[] = []
     const byTls: Try[] = []
     const byPlain: Try[] = []

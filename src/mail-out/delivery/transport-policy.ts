@@ -3,6 +3,7 @@ import type { DomainTls } from '../../senders/sending-domain/domain-object.ts'
 import type { TransferOptions } from '../../mail/message/transfer-options.ts'
 import type { Dane, DaneRecords } from './dane.ts'
 import { listsMx, whyUnlisted, type StsPolicy } from '../mta-sts/sts-policy.ts'
+import type { FetchFault } from '../mta-sts/fetch-sts-policy.ts'
 import type { Smarthost } from './smarthost.ts'
 
 /**
@@ -32,7 +33,7 @@ export type TransportPolicy = Readonly<
     /** A policy that its owner only tests: what it has against the host is reported, and the mail sent all the same. */
     tested?: TransportPolicy
     /** What the recipient's domain publishes, if it is judged by that. */
-    published?: PublishedSts
+    published?: PublishedSts | UnfetchedSts
   }
 >
 
@@ -47,6 +48,12 @@ interface PolicyHost {
 export interface PublishedSts {
   domain: string
   policy: StsPolicy
+}
+
+/** Why nothing is known of the policy that a domain announces, so mail goes as without. */
+export interface UnfetchedSts {
+  domain: string
+  fault: FetchFault
 }
 
 /** What is asked for mail of one job. */
@@ -90,8 +97,9 @@ const bySts = required('verify', 'mta_sts')
  * @param host null where none was found
  * @param sts null where none is published
  */
-export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: PublishedSts | null): TransportPolicy {
-  const policy = policyBesideMessage(host, demands, sts)
+export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: PublishedSts | UnfetchedSts | null): TransportPolicy {
+  const beside = policyBesideMessage(host, demands, sts && 'policy' in sts ? sts : null)
+  const policy = sts && 'fault' in sts ? { ...beside, published: sts } : beside
   return demands.transfer?.requireTls === true ? passedOn(host, policy) : policy
 }
 

@@ -171,6 +171,7 @@ export interface Unproved {
   under: TransportPolicy
   shown: Extract<Shown, { is: 'unproved' }>
 }
+
 function stsFor(host: PolicyHost | null, published: PublishedSts): TransportPolicy {
   const { domain, policy } = published
   const name = host?.name.toLowerCase()

@@ -12,7 +12,7 @@ import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
-import { failureOf, namedObjection, publishedFor, unlisted, type PublishedPolicy } from './tls-session.ts'
+import { failureOf, namedObjection, publishedFor, unlisted, type PublishedPolicy, type SessionFailure } from './tls-session.ts'
 import { withDane, type Unproved } from './transport-policy.ts'
 
 /** A host to be asked, with the right to a connection. */
@@ -132,13 +132,17 @@ export class HostTries {
     return null
   }
 
+  #noteUnproved(host: RouteHost, { under, shown }: Unproved): void {
+    const policy: PublishedPolicy = { type: 'tlsa', strings: [], domain: host.name, mxHosts: [] }
+    const failure = failureOf(shown, under, policy)
+    if (failure) this.#reportUnopened(host, policy, failure)
+  }
+
   /** For the reports on TLS, where it counts as a session that failed. */
-  #noteUnproved({ name, address }: RouteHost, { under, shown }: Unproved): void {
+  #reportUnopened({ name, address, smarthost }: RouteHost, policy: PublishedPolicy, failure: SessionFailure): void {
     const { job, services } = this.#transferring
     const { noteSession } = services.connection
-    if (!noteSession || job.isOwnMail) return
-    const policy: PublishedPolicy = { type: 'tlsa', strings: [], domain: name, mxHosts: [] }
-    const failure = failureOf(shown, under, policy)
+    if (!noteSession || job.isOwnMail || smarthost) return
     noteSession({ destination: job.destination, policy, mxHost: name, address, sourceAddress: null, failure })
   }
 
@@ -170,20 +174,13 @@ export class HostTries {
 
   /** What the domain publishes may be corrected; nobody else will vouch for the host. */
   #noteClosed(each: Try, why: string): void {
+    const { job } = this.#transferring
     const isPublished = each.policy.source === 'mta_sts'
-    if (isPublished && !this.#closed?.has(each)) this.#reportClosed(each, why)
+    // Once, however many recipients there are.
+    const isReported = isPublished && job.recipients[0] === this.#recipient && !this.#closed?.has(each)
+    if (isReported) this.#reportUnopened(each.host, publishedFor(each.policy, job.destination), unlisted(why))
     this.#closed ??= new Map()
     this.#closed.set(each, isPublished ? deferral('policy', `4.7.5 ${why}`).outcome : bounce(`5.7.30 ${why}`, 'policy'))
-  }
-
-  /** A report on TLS has it among the failures, though no connection was opened: once, however many recipients there are. */
-  #reportClosed({ host, policy }: Try, why: string): void {
-    const { job, services } = this.#transferring
-    const { destination, isOwnMail } = job
-    if (isOwnMail || host.smarthost || job.recipients[0] !== this.#recipient) return
-    const published = publishedFor(policy, destination)
-    const { name: mxHost, address } = host
-    services.connection.noteSession({ destination, policy: published, mxHost, address, sourceAddress: null, failure: unlisted(why) })
   }
 
   #note(each: Try, verdict: HostOutcome, draft: Draft): void {

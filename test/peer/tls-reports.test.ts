@@ -1,10 +1,14 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFakeMx } from '../support/fake-mx.ts'
+import { answerWith, policyHost, policyText } from '../support/policy-host.ts'
 import { runTlsReports } from '../support/run-tls-reports.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { startTestRelay } from '../support/start-relay.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { testCertificate } from '../support/test-certificates.ts'
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 
@@ -15,14 +19,22 @@ test('Python reads a report that we sent, and dkimpy its signature', async () =>
   const clock = settableClock(yesterday - 6 * hour)
   const mx = await startFakeMx({ host: '127.0.3.17' })
   onTestFinished(() => mx.close())
+  const certificate = await testCertificate(['mta-sts.rcpt.example'])
+  const policies = await policyHost(certificate, answerWith(policyText('testing', ['*.rcpt.example'])))
+  const directory = temporaryDirectory()
+  onTestFinished(() => directory.remove())
+  const ca = join(directory.path, 'ca.pem')
+  writeFileSync(ca, certificate.cert)
   const relay = await startTestRelay(
-    { delivery_port: String(mx.port), tls_reports_sender: 'tls@sender.example' },
+    { delivery_port: String(mx.port), delivery_smarthost_ca: ca, tls_reports_sender: 'tls@sender.example' },
     {
       'rcpt.example': { mx: [[0, 'mx.rcpt.example']] },
       'mx.rcpt.example': { a: ['127.0.3.17'] },
+      'mta-sts.rcpt.example': { a: ['127.0.0.1'] },
+      '_mta-sts.rcpt.example': { txt: ['v=STSv1; id=1;'] },
       '_smtp._tls.rcpt.example': { txt: ['v=TLSRPTv1; rua=mailto:tls@rcpt.example'] },
     },
-    { clock },
+    { clock, policyPort: policies.port },
   )
   onTestFinished(() => relay.stop())
   await relay.send('ann@rcpt.example')
@@ -49,7 +61,12 @@ test('Python reads a report that we sent, and dkimpy its signature', async () =>
     defects: [],
     policies: [
       {
-        policy: { 'policy-type': 'no-policy-found', 'policy-domain': 'rcpt.example' },
+        policy: {
+          'policy-type': 'sts',
+          'policy-string': ['version: STSv1', 'mode: testing', 'mx: *.rcpt.example', 'max_age: 604800'],
+          'policy-domain': 'rcpt.example',
+          'mx-host': ['*.rcpt.example'],
+        },
         summary: { 'total-successful-session-count': 0, 'total-failure-session-count': 1 },
         'failure-details': [expect.objectContaining({ 'result-type': 'starttls-not-supported', 'failed-session-count': 1 })],
       },

@@ -203,3 +203,37 @@ it('a domain that publishes nothing costs one look-up a minute, however many mes
   expect(resolver.asked.filter((asked) => asked.startsWith('txt'))).toHaveLength(2)
   expect(mx.messages).toHaveLength(4)
 })
+
+describe('a report on TLS says', () => {
+  it('what an enforced policy has against the host of mail with TLS-Required: No, which is sent', async () => {
+    for (const [listed, type] of [
+      ['*.example.com', 'certificate-expired'],
+      ['mail.example.com', 'validation-failure'],
+    ] as const) {
+      const mx = await testMx({ tls: certificates.expired })
+      const delivery = deliveryUnder('sts enforce', mx, listed)
+      expect(await delivery.attempt(jobOf({ transfer: { requireTls: false } }))).toMatchObject({ outcome: { type: 'delivered' } })
+      expect(delivery.tlsSessions).toMatchObject([{ policy: { type: 'sts', mxHosts: [listed] }, failure: { type } }])
+    }
+  })
+
+  it('that a policy could not be fetched, as long as one is announced', async () => {
+    const mx = await testMx({ tls: certificates.good })
+    const resolver = fakeResolver({
+      'example.com': { mx: [[0, 'mx1.example.com']] },
+      'mx1.example.com': { a: [mx.host] },
+      '_mta-sts.example.com': { txt: ['v=STSv1; id=1'] },
+    })
+    let at = Date.now()
+    const delivery = testDelivery([mx], { resolver, published: () => null, now: () => at, limits: { messagesPerConnection: 1 } })
+    const reported = async (afterMs: number) => {
+      expect(await delivery.attempt(jobOf({ at: (at += afterMs) }))).toMatchObject({ policy: 'opportunistic', transport: 'encrypted' })
+      const { policy, failure } = delivery.tlsSessions.at(-1) ?? {}
+      return [policy?.type, failure?.type]
+    }
+    const unfetched = ['sts', 'sts-policy-fetch-error']
+    for (const afterMs of [0, 299_000, 86_400_000]) expect(await reported(afterMs)).toEqual(unfetched)
+    resolver.txt = () => Promise.resolve({ status: 'nxdomain', records: [], ttl: 60, secure: false })
+    expect(await reported(86_400_000)).toEqual(['no-policy-found', undefined])
+  })
+})

@@ -31,6 +31,9 @@ export interface PublishedPolicy {
 
 export const noPolicy = (domain: string): PublishedPolicy => ({ type: 'no-policy-found', strings: [], domain, mxHosts: [] })
 
+/** Of a host whose TLSA records are not known. */
+export const noRecords = (host: string): PublishedPolicy => ({ type: 'tlsa', strings: [], domain: host, mxHosts: [] })
+
 /** What a session under this policy is judged by. */
 export function publishedFor(policy: TransportPolicy, destination: string): PublishedPolicy {
   if (policy.mode !== 'dane' || policy.records === null) {

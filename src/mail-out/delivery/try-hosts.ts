@@ -12,8 +12,8 @@ import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
-import { failureOf, namedObjection, publishedFor, unlisted, type PublishedPolicy, type SessionFailure } from './tls-session.ts'
-import { withDane, type Unproved } from './transport-policy.ts'
+import { failureOf, namedObjection, noRecords, publishedFor, unlisted, type PublishedPolicy, type SessionFailure } from './tls-session.ts'
+import { withDane } from './transport-policy.ts'
 
 /** A host to be asked, with the right to a connection. */
 interface Contender {
@@ -123,7 +123,8 @@ export class HostTries {
     const draft = (this.#draft ??= draftFor(this.#recipient.id, job, services))
     const { outcome } = deferral('policy', `${host.name} (${host.address}): ${namedObjection(found.under, found.shown)}`)
     draft.transcript.note(`${host.name}: ${found.shown.fault}`)
-    this.#noteUnproved(host, found)
+    const published = noRecords(host.name)
+    this.#reportUnopened(host, published, failureOf(found.shown, found.under, published))
     draft.last = { host, policy: found.under, because: null }
     draft.connection = null
     this.#outcomes.set(host, outcome)
@@ -132,14 +133,8 @@ export class HostTries {
     return null
   }
 
-  #noteUnproved(host: RouteHost, { under, shown }: Unproved): void {
-    const policy: PublishedPolicy = { type: 'tlsa', strings: [], domain: host.name, mxHosts: [] }
-    const failure = failureOf(shown, under, policy)
-    if (failure) this.#reportUnopened(host, policy, failure)
-  }
-
   /** For the reports on TLS, where it counts as a session that failed. */
-  #reportUnopened({ name, address, smarthost }: RouteHost, policy: PublishedPolicy, failure: SessionFailure): void {
+  #reportUnopened({ name, address, smarthost }: RouteHost, policy: PublishedPolicy, failure: SessionFailure | null): void {
     const { job, services } = this.#transferring
     const { noteSession } = services.connection
     if (!noteSession || job.isOwnMail || smarthost) return

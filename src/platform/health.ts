@@ -12,6 +12,9 @@ const messages = {
   resolver_suspect:
     'The name servers say that unusually many domains do not exist, so the name servers are probably at fault. ' +
     'Mail to these domains waits and does not bounce. Set dns.servers to a working resolver, preferably your own on this machine.',
+  dnssec:
+    'Name servers of dns.servers have stopped validating DNSSEC, so DANE no longer protects mail: {servers}. Mail for destinations that have ' +
+    'had TLSA records waits for an hour at least, and then leaves as without DANE. Make them validate again; sterna doctor shows whether they do.',
   smarthost_login:
     'The smarthost refuses our login. Mail waits and does not bounce. The log has its reply: ' +
     'correct delivery.smarthost_user and the password, and restart.',
@@ -69,6 +72,7 @@ const harmless: ReadonlySet<FaultName> = new Set<FaultName>([
   'clock',
   'copy',
   'damaged',
+  'dnssec',
   'key_waiting',
   'moved',
   'outage',

@@ -57,6 +57,10 @@ test('mail goes by DANE while a name server validates; what was under it waits w
     relay.dns.zone[name] = { ...(relay.dns.zone[name] as FakeRecords), secure: false }
   const { id, attempt } = await first('bob@rcpt.example', { expires_in: 120 })
   expect(attempt).toMatchObject(waits('dnssec-invalid'))
+  expect(await relay.call('GET', '/healthz')).toMatchObject({
+    status: 200,
+    body: { faults: [{ name: 'dnssec', message: expect.stringContaining('no longer protects mail: 127.') as string }] },
+  })
   relay.clock.advance(200_000)
   await expect.poll(async () => (await relay.recipients(id))['bob@rcpt.example']?.status).toBe('bounced')
   expect((await relay.recipients(id))['bob@rcpt.example']?.last_response).toContain('TLS is required by the policy dane')

@@ -76,6 +76,8 @@ export type FromThread =
   | { type: 'content wanted'; jobId: string }
   | { type: 'content left'; jobId: string }
   | { type: 'looked up'; lookUp: LookUp }
+  /** The name servers that have validated DNSSEC and no longer do. */
+  | { type: 'unvalidated'; servers: string[] }
   /** Why the smarthost refused us; null: it accepted us. */
   | { type: 'login'; refusal: string | null }
   /** It drops large hellos, or no longer does. */

@@ -44,6 +44,7 @@ const resolver = dnsResolver({
   dnssecProbe: settings.dnssecProbe ?? null,
   maxSockets: settings.maxNameServerSockets ?? Infinity,
   noteLookUp: (result) => metrics.lookUps[result].add(),
+  noteUnvalidated: (servers) => outbox.add({ type: 'unvalidated', servers }),
 })
 const sessionTally = settings.countsSessions ? new SessionTally((sums) => outbox.add({ type: 'tls sessions', sums })) : null
 const services = deliverServices()

@@ -54,6 +54,8 @@ interface Known {
 export interface Told {
   /** What name servers say about destinations; reported before the attempts. */
   lookUp(lookUp: LookUp): void
+  /** The name servers that have validated DNSSEC and no longer do; told after each proof. */
+  unvalidated(servers: string[]): void
   /** Why the smarthost refuses our mail; null: it does not. */
   login(refusal: string | null): void
   /** A host was found to drop large hellos, or to do so no longer. */
@@ -69,6 +71,7 @@ export interface Told {
 /** Hears nothing. */
 export const nobody: Told = {
   lookUp: () => {},
+  unvalidated: () => {},
   login: () => {},
   classicalHost: () => {},
   stsWanted: async () => {},
@@ -239,6 +242,7 @@ class DeliveryThread {
       return
     }
     if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
+    if (message.type === 'unvalidated') return this.#services.told.unvalidated(message.servers)
     if (message.type === 'classical host') return this.#services.told.classicalHost(message.host)
     if (message.type === 'mta-sts wanted') return void this.#askSts(message.domain, message.id)
     if (message.type === 'mta-sts used') return this.#services.told.stsUsed(message.domain)

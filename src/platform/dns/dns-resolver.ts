@@ -52,6 +52,11 @@ export interface DnsResolverOptions {
   maxSockets?: number
   /** Called for each look-up by name; `cached` if no server was asked. */
   noteLookUp?: (result: DnsAnswer<unknown>['status'] | 'cached') => void
+  /**
+   * Called after each proof, once a server has proved that it validates DNSSEC: the addresses of those that had proved it before and no longer
+   * do.
+   */
+  noteUnvalidated?: (servers: string[]) => void
   /** The cache's clock, ms. */
   now?: () => number
 }
@@ -108,13 +113,14 @@ const routeResolver = (lookUp: LookUp): RouteResolver => ({
 
 /** The system's own name servers are not believed to validate: nobody has said that the way to them, and theirs to others, is safe. */
 function validationBy(
-  { servers: named, dnssecProbe = null }: DnsResolverOptions,
+  { servers: named, dnssecProbe = null, noteUnvalidated = () => {} }: DnsResolverOptions,
   servers: NameServer[],
   ask: (question: Question, server: NameServer) => Promise<Answered | null>,
   now: () => number,
 ): Validation {
-  if (dnssecProbe === null || named.length === 0) return new Validation([], () => Promise.resolve(null), now)
-  return new Validation(servers, (server) => ask({ ...dnssecProbe, deadline: performance.now() + lookupMs }, server), now)
+  const near = dnssecProbe === null || named.length === 0 ? [] : servers
+  const probe = async (server: NameServer) => dnssecProbe && ask({ ...dnssecProbe, deadline: performance.now() + lookupMs }, server)
+  return new Validation(near, probe, now, (lost) => noteUnvalidated(lost.map(({ address }) => address)))
 }
 
 const uncachedLookUp =

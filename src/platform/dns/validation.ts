@@ -21,8 +21,11 @@ const againMs = 60_000
 export class Validation {
   readonly #probe: (server: NameServer) => Promise<DnsReply | null>
   readonly #now: () => number
+  readonly #noteLost: (lost: NameServer[]) => void
   /** Those near enough, and whether they have proved it. */
   readonly #near: Map<NameServer, boolean>
+  /** Those that have proved it at some time. */
+  readonly #proved = new Set<NameServer>()
   #proving: Promise<void> | null = null
   #triedAt = -Infinity
   /** Whether at the last proof every near server proved it. */
@@ -30,10 +33,20 @@ export class Validation {
   /** Whether at the last proof some server proved it, and none failed that had proved it before. */
   #isFirm = false
 
-  /** @param probe asks a server about the probe; `now`: ms */
-  constructor(servers: NameServer[], probe: (server: NameServer) => Promise<DnsReply | null>, now: () => number) {
+  /**
+   * @param probe asks a server about the probe
+   * @param now ms
+   * @param noteLost called after each proof with the servers that had proved it before and no longer do, once one has proved it
+   */
+  constructor(
+    servers: NameServer[],
+    probe: (server: NameServer) => Promise<DnsReply | null>,
+    now: () => number,
+    noteLost: (lost: NameServer[]) => void,
+  ) {
     this.#probe = probe
     this.#now = now
+    this.#noteLost = noteLost
     this.#near = new Map(servers.filter(({ address }) => !isPublicAddress(address)).map((server) => [server, false]))
   }
 
@@ -70,6 +83,10 @@ export class Validation {
     const proofs = replies.map((reply) => reply && reply.packet.flag_ad)
     this.#isWhole = proofs.every((proof) => proof === true)
     this.#isFirm = proofs.includes(true) && servers.every((server, i) => !this.has(server) || proofs[i] === true)
-    for (const [i, server] of servers.entries()) this.#near.set(server, proofs[i] ?? this.has(server))
+    for (const [i, server] of servers.entries()) {
+      this.#near.set(server, proofs[i] ?? this.has(server))
+      if (this.has(server)) this.#proved.add(server)
+    }
+    if (this.#proved.size > 0) this.#noteLost([...this.#proved].filter((server) => !this.has(server)))
   }
 }

@@ -1,5 +1,5 @@
 import { deliveryOptions } from '../../mail-out/delivery/delivery-options.ts'
-import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-threads.ts'
+import { startDelivery, type Delivery, type Told } from '../../mail-out/delivery/delivery-threads.ts'
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
 import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
 import { ResolverWatch } from '../../mail-out/delivery/resolver-watch.ts'
@@ -47,7 +47,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
     log,
     {
       tlsSessions: (sums) => services.sessionCounts?.add(sums),
-      lookUp: (lookUp) => resolverWatch.note(lookUp),
+      ...nameServersHeard(resolverWatch, health),
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
       classicalHost: (host) => {
         classicalHosts
@@ -98,6 +98,11 @@ function stsHeard({ stsPolicies, log }: QueueServices) {
     stsUsed: (domain: string) => void noted(domain, stsPolicies.noteUsed(domain)),
   }
 }
+
+const nameServersHeard = (resolverWatch: ResolverWatch, health: QueueServices['health']): Pick<Told, 'lookUp' | 'unvalidated'> => ({
+  lookUp: (lookUp) => resolverWatch.note(lookUp),
+  unvalidated: (servers) => health.set('dnssec', servers.length > 0, { servers: servers.join(', ') }),
+})
 
 /** What delivery needs to know about a message in addition to the queue's data. */
 function jobEnvelopes(services: QueueServices & { delivery: Delivery }): JobEnvelopes {

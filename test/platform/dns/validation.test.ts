@@ -9,13 +9,20 @@ async function started(zones: FakeZone[], dnssecProbe: typeof probe | null = pro
   let now = 0
   const servers: FakeDns[] = []
   for (const zone of zones) servers.push(await startFakeDns(zone))
-  const resolver: DnsResolver = dnsResolver({ servers: servers.map(({ server }) => server), dnssecProbe, now: () => now, timeoutMs: 100 })
+  const lost: string[][] = []
+  const resolver: DnsResolver = dnsResolver({
+    servers: servers.map(({ server }) => server),
+    dnssecProbe,
+    noteUnvalidated: (each) => void lost.push(each),
+    now: () => now,
+    timeoutMs: 100,
+  })
   onTestFinished(async () => {
     resolver.close()
     await Promise.all(servers.map((each) => each.close()))
   })
   const probes = () => servers.map(({ queries }) => queries.filter(({ name }) => name === '' || name === '.').length)
-  return { resolver, servers, zones, probes, pass: (ms: number) => void (now += ms) }
+  return { resolver, servers, zones, probes, lost, pass: (ms: number) => void (now += ms) }
 }
 
 test('an answer is secure with the AD bit of a server that proves to validate, and then so is that it is not', async () => {
@@ -97,6 +104,23 @@ test('whether they still validate is asked at once, and what they vouched for st
   expect(probes()).toEqual([3])
   expect(await resolver.stillValidates()).toBe(false)
   expect(await resolver.a('signed.test')).toMatchObject({ secure: true, isKept: true })
+})
+
+test('it tells of the servers that have stopped to validate, until they validate again, and never of one that never did', async () => {
+  const unsigned = { ns: ['a.root.test'] }
+  const { resolver, servers, lost } = await started([{ '.': unsigned }, { '.': unsigned }])
+  const proveWith = async (first: FakeZone[string]) => {
+    if (servers[0]) servers[0].zone['.'] = first
+    await resolver.stillValidates()
+    return lost.at(-1)?.length
+  }
+  expect(await proveWith(unsigned)).toBeUndefined()
+  expect(await proveWith(root)).toBe(0)
+  expect(await proveWith('servfail')).toBe(0)
+  expect(await proveWith(unsigned)).toBe(1)
+  expect(lost.at(-1)).toEqual([servers[0]?.server.replace(/:\d+$/, '')])
+  expect(await proveWith('servfail')).toBe(1)
+  expect(await proveWith(root)).toBe(0)
 })
 
 test('reads TLSA records', async () => {

@@ -150,7 +150,7 @@ export class StsPolicies implements ChangeFollower {
       `select domain from mta_sts_policy
         where mode <> 'none' and fetched_at + max_age_ms > :now
           and (fetched_at + :refresh <= :now or fetched_at + max_age_ms / 2 <= :now) and tried_at <= :failed
-        order by tried_at limit :most`,
+        order by tried_at, domain limit :most`,
       { now, refresh: refreshMs, failed: now - failedRefreshMs, most: refreshesAtOnce },
     )
     await Promise.all(due.map(({ domain }) => this.#refreshDue(domain)))

@@ -88,7 +88,7 @@ export const planReport = (id: string, { day, domain }: Unplanned, dueAt: number
 })
 
 export const dueReports = (db: Pick<Database, 'read'>, now: number, most: number): Promise<TlsReportRow[]> =>
-  db.read<TlsReportRow>('select * from tls_report where due_at <= :now order by due_at limit :most', { now, most })
+  db.read<TlsReportRow>('select * from tls_report where due_at <= :now order by due_at, id limit :most', { now, most })
 
 /** Nobody asks for it. */
 export const dropReport = ({ id, day, domain }: TlsReportRow): Statement[] => [

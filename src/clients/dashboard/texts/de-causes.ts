@@ -87,15 +87,11 @@ export const germanCauses: SaidIn<Explanation['code']> = {
   },
   tls: {
     what: 'Für diese E-Mail ist TLS verlangt, und der empfangende Server bietet es nicht so an, wie es verlangt ist.',
-    advice:
-      'Die Antwort des Zustellversuchs sagt, wer es verlangt und was fehlt. Bleibt es dabei, muss die Gegenseite ihr TLS reparieren, ' +
-      'oder wer es verlangt, muss das lockern.',
+    advice: 'Die Antwort des Zustellversuchs sagt, wer es verlangt und was fehlt: Einer von beiden muss es ändern.',
   },
   mta_sts: {
     what: 'Die Empfängerdomain veröffentlicht eine Liste ihrer Mailserver (MTA-STS), in der die Server aus ihrem DNS fehlen.',
-    advice:
-      'Nur der Inhaber der Domain kann die Liste berichtigen; sagen Sie es ihrem Postmaster. Ein Betreiber kann für die Domain ' +
-      'delivery.recipient_tls setzen.',
+    advice: 'Berichtigen kann sie nur der Inhaber der Domain. Ein Betreiber kann für die Domain delivery.recipient_tls setzen.',
   },
   require_tls: {
     what: 'Für die Nachricht ist TLS auf dem ganzen Weg verlangt (REQUIRETLS), was der empfangende Server nicht anbietet.',

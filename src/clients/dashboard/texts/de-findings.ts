@@ -59,21 +59,21 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   resolver_lies: {
     what: 'Die Nameserver geben eine Antwort ({answer}) für einen Namen, den es nicht geben kann.',
     advice:
-      'E-Mails an falsch geschriebene Domains gingen dorthin. Setzen Sie dns.servers auf einen Resolver, der Antworten nicht umschreibt, am besten auf einen eigenen, etwa unbound.',
+      'E-Mails an falsch geschriebene Domains gingen dorthin. Setzen Sie dns.servers auf einen Resolver, der Antworten nicht umschreibt, etwa einen eigenen.',
   },
   dnssec_unknown: { what: 'Die Nameserver von org konnten nicht nachgeschlagen werden.', advice: again },
-  dnssec_validated: { what: 'Die Nameserver prüfen DNSSEC; E-Mails an Server mit TLSA-Einträgen gehen also mit DANE hinaus.' },
+  dnssec_validated: { what: 'Die Nameserver prüfen DNSSEC; DANE ist also an.' },
   dnssec_not_validated: {
     what: 'Die Nameserver prüfen DNSSEC nicht: Gefälschte Antworten fallen nicht auf, und DANE ist aus.',
     advice: 'Setzen Sie dns.servers auf einen prüfenden Resolver auf diesem Rechner, etwa unbound.',
   },
   dnssec_far: {
-    what: 'Kein Nameserver ist gesetzt, der auf diesem Rechner oder in einem privaten Netz läuft. Ob andere DNSSEC prüfen, lässt sich fälschen; DANE ist also aus.',
+    what: 'Kein Nameserver in dns.servers läuft auf diesem Rechner oder in einem privaten Netz; DANE ist also aus.',
     advice: 'Setzen Sie dns.servers auf einen prüfenden Resolver auf diesem Rechner, etwa unbound.',
   },
   dnssec_partly_validated: {
     what: 'Diese Nameserver prüfen DNSSEC nicht, andere aber schon: {servers}.',
-    advice: 'Was sie antworten, schützt DANE nicht. Lassen Sie sie prüfen, oder streichen Sie sie aus dns.servers.',
+    advice: 'Lassen Sie sie prüfen, oder streichen Sie sie aus dns.servers.',
   },
   dnssec_off: { what: 'dns.dnssec_probe ist none, DANE ist also aus.', advice: 'Entfernen Sie die Einstellung, um DANE einzuschalten.' },
 
@@ -92,15 +92,14 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   },
   port_25_closed: {
     what: 'Kein MX-Host ist zu erreichen: {hosts}.',
-    advice:
-      'Bitten Sie Ihren Anbieter, den ausgehenden Port 25 zu öffnen, und prüfen Sie Ihre Firewall, oder setzen Sie delivery.smarthost auf einen Host, der Ihre E-Mails weiterleitet.',
+    advice: 'Lassen Sie den ausgehenden Port 25 öffnen, oder setzen Sie delivery.smarthost auf einen Host, der Ihre E-Mails weiterleitet.',
   },
 
   port_25_ipv6_open: { what: 'Auch über IPv6: {hosts}.' },
   port_25_ipv6_closed: {
     what: 'Dieser Rechner hat IPv6, erreicht darüber aber keinen MX-Host: {hosts}.',
     advice:
-      'E-Mails gehen zuerst über IPv4 hinaus; es betrifft also nur Hosts ohne IPv4, und Versuche dauern länger. Bitten Sie Ihren Anbieter, den ausgehenden Port 25 auch für IPv6 zu öffnen, oder lassen Sie ihn die Firewall ablehnen.',
+      'Es betrifft nur Hosts ohne IPv4. Lassen Sie den ausgehenden Port 25 auch für IPv6 öffnen, oder lassen Sie ihn die Firewall ablehnen.',
   },
 
   source_open: { what: '{address} aus delivery.source_addresses: Von dort aus zu erreichen: {hosts}.' },
@@ -110,11 +109,10 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   },
   source_closed: {
     what: 'Von {address} aus delivery.source_addresses ist kein MX-Host zu erreichen: {hosts}.',
-    advice:
-      'Bitten Sie Ihren Anbieter, den ausgehenden Port 25 für diese Adresse zu öffnen, prüfen Sie Ihre Firewall und die Routen von dort, oder nehmen Sie sie aus der Einstellung.',
+    advice: 'Lassen Sie den ausgehenden Port 25 für diese Adresse öffnen, oder nehmen Sie sie aus der Einstellung.',
   },
   source_untested: {
-    what: '{address} aus delivery.source_addresses wurde nicht geprüft: Kein Host hat eine Adresse dieser Familie, oder der Rechner hat kein Netz dafür.',
+    what: '{address} aus delivery.source_addresses wurde nicht geprüft: Kein Host hat eine Adresse dieser Art.',
     advice: 'Fügen Sie doctor.port_25_hosts einen MX-Host hinzu, der eine hat.',
   },
 
@@ -278,27 +276,24 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   },
   dmarc_fine: { what: '{domain}: DMARC-Richtlinie {policy}; DKIM und SPF passen dazu.' },
   dmarc_trial: {
-    what: '{domain}: Die DMARC-Richtlinie bei _dmarc.{at} gilt auf Probe (t=y), also wenden Empfänger die nächstmildere an: {policy}; DKIM und SPF passen dazu.',
+    what: '{domain}: Die DMARC-Richtlinie bei _dmarc.{at} gilt auf Probe (t=y), also die nächstmildere: {policy}; DKIM und SPF passen dazu.',
   },
   dmarc_pct: {
-    what: '{domain}: Im DMARC-Eintrag steht pct={pct}. Das zählt nicht mehr (RFC 9989): Neuere Empfänger wenden die Richtlinie auf alle E-Mails an.',
-    advice:
-      'Entfernen Sie pct aus TXT _dmarc.{at}. Um eine Richtlinie zu erproben, setzen Sie stattdessen t=y: Empfänger wenden dann die nächstmildere an.',
+    what: '{domain}: Im DMARC-Eintrag steht pct={pct}. Das zählt nicht mehr (RFC 9989): Die Richtlinie gilt für alle E-Mails.',
+    advice: 'Entfernen Sie pct aus TXT _dmarc.{at}. Eine Richtlinie erprobt man mit t=y.',
   },
   dmarc_not_aligned: {
     what: '{domain}: Für DMARC gehört der Rückweg {return_path} zu {other}, nicht zu {own}; also passt SPF nicht dazu, und nur DKIM kann bestehen.',
-    advice:
-      'Entfernen Sie psd=y und psd=n aus den DMARC-Einträgen von {domain}, von {return_path} und von den Namen dazwischen und darüber, die Ihnen gehören.',
+    advice: 'Entfernen Sie psd=y und psd=n aus den DMARC-Einträgen dieser Namen und der Namen darüber.',
   },
   dmarc_reports_refused: {
     what: '{domain}: Die DMARC-Berichte gehen an {receiver}; dort fehlt die Zustimmung, also schicken Empfänger keine.',
-    advice:
-      'Veröffentlichen Sie TXT {consent} (oder *._report._dmarc.{receiver}) mit „v=DMARC1“, oder lassen Sie die Berichte an eine Adresse unter {own_domain} gehen, etwa an den Rückweg der Domain.',
+    advice: 'Veröffentlichen Sie TXT {consent} mit „v=DMARC1“, oder lassen Sie die Berichte an eine Adresse unter {own_domain} gehen.',
   },
   tls_reports_unsigned: {
     what: 'Keine Domain signiert E-Mails von {sender}, also gehen TLS-Berichte nur an die Domains, die sie über HTTPS annehmen.',
     advice:
-      'Veröffentlichen Sie den DKIM-Eintrag dieses Servers, setzen Sie tls_reports.sender auf eine Adresse bei einer bestätigten Domain, oder schalten Sie tls_reports.enabled aus.',
+      'Veröffentlichen Sie den DKIM-Eintrag dieses Servers, oder setzen Sie tls_reports.sender auf eine Adresse bei einer bestätigten Domain.',
   },
 
   certificate_none: { what: 'Es gibt noch kein Zertifikat.', advice: 'Starten Sie den Server einmal; er erstellt eines.' },
@@ -319,7 +314,7 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   certificate_own: {
     what: 'Dieses Zertifikat hat Sterna selbst signiert und ersetzt es vor dem {date}: Apps, die Zertifikate prüfen, senden nicht.',
     advice:
-      'Setzen Sie acme.enabled, um eines von Let’s Encrypt zu bekommen, oder setzen Sie tls.cert und tls.key auf ein Zertifikat für {host}, oder lassen Sie Ihre Apps tls/self-signed.crt in data_dir vertrauen (SHA-256 {fingerprint}).',
+      'Setzen Sie acme.enabled, um eines von Let’s Encrypt zu bekommen, oder tls.cert und tls.key auf ein Zertifikat für {host}, oder lassen Sie Ihre Apps tls/self-signed.crt in data_dir vertrauen (SHA-256 {fingerprint}).',
   },
   certificate_self_signed: {
     what: 'Das Zertifikat ist selbst signiert: Wer es prüft, sendet nicht.',

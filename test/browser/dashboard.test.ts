@@ -19,7 +19,7 @@ test('an email is followed from the list to its delivery, live', async () => {
 })
 
 test('a bounce is explained before any code is shown', async () => {
-  const { relay, tab } = await visitDashboard({ hooks: { rcpt: () => '552 5.2.2 mailbox is full' } })
+  const { relay, tab } = await visitDashboard({ hooks: { rcpt: () => '550 5.2.2 mailbox is full' } })
   const id = await relay.send(['full@inbox.example', 'other@inbox.example'])
   await tab.goto(`${relay.baseUrl}/emails/${id}`)
   await tab

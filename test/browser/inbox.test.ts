@@ -148,7 +148,7 @@ test('content that is past its time says since when it is gone', async () => {
 
 test('the list says why mail did not arrive, and shows all of what failed in one tab', async () => {
   const { relay, tab } = await visitDashboard({
-    hooks: { rcpt: (to) => (to.startsWith('full') ? '552 5.2.2 mailbox is full' : undefined) },
+    hooks: { rcpt: (to) => (to.startsWith('full') ? '550 5.2.2 mailbox is full' : undefined) },
   })
   const fine = await relay.send('ann@inbox.example', { subject: 'Fine' })
   await relay.send(['full@inbox.example', 'bob@inbox.example'], { subject: 'In part' })

@@ -1,4 +1,5 @@
 import { createHash, type X509Certificate } from 'node:crypto'
+import { messageOf } from '../../platform/errors.ts'
 import type { TlsaRecord } from '../../platform/resolver.ts'
 
 /** What DANE requires of a host (RFC 7672). */
@@ -68,7 +69,12 @@ export function daneFault(shown: readonly X509Certificate[], records: readonly T
   if (matches(own, usages.endEntity)) return null
   const anchor = shown.findIndex((certificate, place) => place > 0 && matches(certificate, usages.trustAnchor))
   if (anchor === -1) return 'no TLSA record matches the certificate'
-  return chainFault(shown.slice(0, anchor + 1), expected.at) ?? nameFault(own, expected.names)
+  try {
+    return chainFault(shown.slice(0, anchor + 1), expected.at) ?? nameFault(own, expected.names)
+  } catch (error) {
+    // OpenSSL throws at names and keys that it cannot read.
+    return `the certificate cannot be read: ${messageOf(error)}`
+  }
 }
 
 function chainFault(chain: X509Certificate[], at: number): string | null {

@@ -41,7 +41,7 @@ export function publishedFor(policy: TransportPolicy, destination: string): Publ
     return published ? policyOfSts(published) : noPolicy(destination)
   }
   const { records, base } = policy.records
-  return { type: 'tlsa', strings: records.map(textOfTlsa), domain: base, mxHosts: [] }
+  return { type: 'tlsa', strings: records.map(textOfTlsa).toSorted(), domain: base, mxHosts: [] }
 }
 
 /** As its text has it. */

@@ -105,8 +105,9 @@ export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: 
 
 /** RFC 8689 4.2.1. */
 function passedOn(host: PolicyHost | null, beside: TransportPolicy): TransportPolicy {
-  if (beside.closed !== undefined) return beside
   const { key, source, published } = beside
+  // TLSA records may open it; then it must pass the demand on.
+  if (beside.closed !== undefined) return { ...beside, key: `${key} requiretls`, isPassedOn: true }
   const ofMessage = { mode: 'verify', source: 'message', key: `${key} requiretls`, isPassedOn: true } as const
   const policy = published ? { ...ofMessage, published } : ofMessage
   if (!host || source === 'mta_sts' || isVouchedFor(host)) return policy

@@ -75,6 +75,12 @@ function fetched(
     const fail = (error: Error): void =>
       reject(signal.aborted ? new Error(`${host} did not answer within ${timeoutMs / 1000} seconds`) : error)
     sent.on('error', fail)
+    signal.addEventListener('abort', () => fail(new Error('aborted')))
+    // Or an answer with status 101 would settle nothing.
+    sent.on('upgrade', ({ statusCode }, socket) => {
+      socket.destroy()
+      fail(wrongStatus(statusCode))
+    })
     sent.once('response', (response) => {
       textOf(response)
         .then(resolve, fail)
@@ -84,9 +90,11 @@ function fetched(
   })
 }
 
+const wrongStatus = (status = 0): Error => new Error(`the server answered with status ${status}, where only 200 counts`)
+
 async function textOf(response: IncomingMessage): Promise<string> {
   const { statusCode, headers } = response
-  if (statusCode !== 200) throw new Error(`the server answered with status ${statusCode}, where only 200 counts`)
+  if (statusCode !== 200) throw wrongStatus(statusCode)
   const type = headers['content-type'] ?? 'no type'
   if (!/^text\/plain\s*(?:;|$)/i.test(type)) throw new Error(`the answer is ${JSON.stringify(type.slice(0, 100))}, not text/plain`)
   const chunks: Buffer[] = []

@@ -44,8 +44,9 @@ export function parseStsPolicy(text: string): StsPolicy {
   const lines = text.split(/\r?\n/)
   for (const [place, line] of lines.entries()) {
     if (line.trim() === '') continue
-    const [, name, value] = /^([a-z0-9][a-z0-9_.-]{0,31})[ \t]*:[ \t]*(.*?)[ \t]*$/i.exec(line) ?? []
-    if (name === undefined || value === undefined) throw new StsFault(`line ${place + 1} is not a field with a value: ${quoted(line)}`)
+    const colon = line.indexOf(':')
+    const [name, value] = [line.slice(0, Math.max(0, colon)).trimEnd(), line.slice(colon + 1).trim()]
+    if (!/^[a-z0-9][a-z0-9_.-]{0,31}$/i.test(name)) throw new StsFault(`line ${place + 1} is not a field with a value: ${quoted(line)}`)
     if (name === 'mx') mx.push(parseMxPattern(value))
     else if (!first.has(name)) first.set(name, value)
   }

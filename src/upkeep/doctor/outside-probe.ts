@@ -140,6 +140,10 @@ async function askWeb({ host, address, port, isTls }: RemotePort, path: string):
   const options = { host: address, port, path, headers: { host }, agent: false, timeout: maxMs, ...tlsOptions(host) }
   const request = isTls ? requestTls(options) : requestPlain(options)
   request.once('response', resolve)
+  request.once('upgrade', (_, socket) => {
+    socket.destroy()
+    resolve({ fault: 'it answers with status 101' })
+  })
   request.once('timeout', () => request.destroy(new Error('time-out')))
   request.once('error', (error) => resolve({ fault: connectionFault(error) }))
   request.end()

@@ -140,12 +140,14 @@ test('a host that the MTA-STS policy of the domain does not list gets mail by it
   const proved = signedDelivery([mx], [own('selfSigned')()], announced, () => sts)
   expect(await proved.attempt()).toMatchObject({ transport: 'verified', policy: 'dane', source: 'dane' })
   expect(proved.tlsSessions).toMatchObject([{ policy: { type: 'tlsa' }, failure: null }])
+  const passedOn = await proved.attempt(jobOf({ transfer: { requireTls: true } }))
+  expect(passedOn.outcome).toMatchObject({ type: 'bounced', reason: expect.stringContaining('REQUIRETLS') as string })
   const unproved = signedDelivery([mx], [undefined], announced, () => sts)
   const twice = jobOf({ to: ['ann@example.com', 'bob@example.com'] })
   const refusal = { outcome: { type: 'deferred', reason: expect.stringContaining('does not list the host mx1.example.com') as string } }
   expect(await unproved.deliver(twice)).toMatchObject([refusal, refusal])
   expect(unproved.tlsSessions).toMatchObject([{ policy: { type: 'sts' }, failure: { type: 'validation-failure' } }])
-  expect(mx.sessions).toHaveLength(1)
+  expect(mx.messages).toHaveLength(1)
 })
 
 test('what is set for the domain holds instead of TLSA records; what is set for the sender is fulfilled by them', async () => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { beforeAll, expect, test } from 'vitest'
 import { fetchStsPolicy, type Fetched, type FetchFault } from '../../../src/mail-out/mta-sts/fetch-sts-policy.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
@@ -40,6 +41,7 @@ test.each<[string, PolicyHost['answer'], FetchFault['type'], string]>([
     'sts-policy-fetch-error',
     'answered with status 301, where only 200 counts',
   ],
+  ['another protocol', switching, 'sts-policy-fetch-error', 'answered with status 101'],
   ['an error', answerWith('no', 404), 'sts-policy-fetch-error', 'answered with status 404'],
   ['a page', answerWith('<!doctype html>', 200, { 'content-type': 'text/html' }), 'sts-policy-fetch-error', '"text/html", not text/plain'],
   ['no type', answerWith(text, 200, {}), 'sts-policy-fetch-error', 'not text/plain'],
@@ -55,6 +57,10 @@ test.each<[string, PolicyHost['answer'], FetchFault['type'], string]>([
 ])('%s is no policy', async (_, answer, type, reason) => {
   expect(await fetchFrom(await policyHost(certificates.good, answer))).toEqual({ fault: { type, reason: expect.stringContaining(reason) } })
 })
+
+function switching(_: IncomingMessage, { socket }: ServerResponse): void {
+  socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: smtp\r\n\r\n')
+}
 
 function drip(response: { write(text: string): boolean; destroyed: boolean }): void {
   if (response.destroyed) return

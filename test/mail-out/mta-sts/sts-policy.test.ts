@@ -52,6 +52,9 @@ describe('a policy', () => {
     ['nothing', '', 'its version is missing, not STSv1'],
     ['a page', '<!doctype html>', 'line 1 is not a field with a value: "<!doctype html>"'],
     ['another version', text(...without('version'), 'version: STSv2'), 'its version is "STSv2", not STSv1'],
+    // A pattern with two places for the spaces would take minutes.
+    ['a long line that ends with no line', `a:${' '.repeat(60_000)}\rx`, 'its version is missing'],
+    ['spaces without a colon', ' '.repeat(60_000) + '.', 'line 1 is not a field'],
     ['no mode', text(...without('mode')), 'its mode is missing, and not enforce, testing or none'],
     ['a mode that is none', text(...without('mode'), 'mode: Enforce'), 'its mode is "Enforce"'],
     ['no max_age', text(...without('max_age')), 'its max_age is missing'],

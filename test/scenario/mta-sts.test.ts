@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { FakeZone } from '../support/fake-dns.ts'
 import { startFakeMx, type FakeMxOptions } from '../support/fake-mx.ts'
+import { keepLargePolicies } from '../support/keep-sts-policy.ts'
 import { answerWith, policyHost, policyText, type PolicyHost } from '../support/policy-host.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -77,6 +78,17 @@ test('mail goes by the policy of its domain, which is fetched once, and known af
   expect(await to('ann@rcpt.example')).toMatchObject(verified)
   expect(policies.requests).toHaveLength(1)
   expect(await relay.relay.services.db.read('select domain from mta_sts_policy')).toEqual([{ domain: 'rcpt.example' }])
+})
+
+test('a policy holds after a restart, though memory has no room for all of them', async () => {
+  const { relay, policies, to } = await start({ tls: valid }, enforced)
+  expect(await to('ann@rcpt.example')).toMatchObject(verified)
+  await keepLargePolicies(relay.relay.services, relay.clock.now() + 1)
+  await relay.restart()
+  relay.dns.zone['_mta-sts.rcpt.example'] = 'servfail'
+  expect(await to('bob@rcpt.example')).toMatchObject(verified)
+  expect(await to('ann@other.example')).toMatchObject(unprotected)
+  expect(policies.requests).toHaveLength(1)
 })
 
 test('a host with another certificate gets nothing, and the bounce names the policy', async () => {

@@ -203,13 +203,13 @@ export function testDelivery(
 }
 
 function stsLookup(resolver: Resolver, published: () => StsPolicy | null, now: () => number): StsLookup {
-  const ask = (domain: string, id: string): void => {
+  const ask = (domain: string, id: string | null): void => {
     const [at, policy] = [now(), published()]
     const fault = { type: 'sts-policy-fetch-error' as const, reason: 'there is none' }
     const known = { domain, id, triedAt: at, usedAt: at }
     if (policy) lookup.learn({ ...known, policy, fetchedAt: at, fault: null })
     else lookup.learn({ ...known, policy: null, fetchedAt: null, fault })
-    setImmediate(() => lookup.answered(domain))
+    setImmediate(() => lookup.answered(domain, id))
   }
   const lookup = new StsLookup({ resolver, ask, noteUsed: () => {} })
   return lookup

@@ -65,8 +65,10 @@ export type ToThread =
   | { type: 'listeners'; listeners: ListenAddress[] }
   | { type: 'classical host'; host: ClassicalHost }
   | { type: 'mta-sts'; known: KnownSts }
+  /** More is stored than was told. */
+  | { type: 'mta-sts partial' }
   /** All that follows from what was wanted has been told. */
-  | { type: 'mta-sts answer'; domain: string }
+  | { type: 'mta-sts answer'; domain: string; id: string | null }
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =
@@ -82,8 +84,8 @@ export type FromThread =
   | { type: 'login'; refusal: string | null }
   /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
-  /** The policy that the DNS announces under this id. */
-  | { type: 'mta-sts wanted'; domain: string; id: string }
+  /** The policy that the DNS announces under this id; null: what is stored. */
+  | { type: 'mta-sts wanted'; domain: string; id: string | null }
   | { type: 'mta-sts used'; domain: string }
   | { type: 'tls sessions'; sums: SessionSum[] }
   | { type: 'fault'; reason: string }

@@ -78,8 +78,10 @@ function receive(message: ToThread): void {
       return services.connection.classicalHosts.learn(message.host)
     case 'mta-sts':
       return services.sts?.learn(message.known)
+    case 'mta-sts partial':
+      return services.sts?.learnPartial()
     case 'mta-sts answer':
-      return services.sts?.answered(message.domain)
+      return services.sts?.answered(message.domain, message.id)
     case 'stop':
       void stop(message.graceMs)
   }

@@ -48,6 +48,8 @@ interface Known {
   listeners: ListenAddress[] | null
   classicalHosts: LRUCache<string, ClassicalHost>
   stsPolicies: LRUCache<string, KnownSts>
+  /** True if some had no room there. */
+  isStsPartial: boolean
 }
 
 /** Who hears about what the threads see besides the attempts. */
@@ -62,8 +64,11 @@ export interface Told {
   classicalHost(host: ClassicalHost): void
   /** TLS sessions of the last seconds, with `countsSessions`. */
   tlsSessions(sums: SessionSum[]): void
-  /** The DNS announces an MTA-STS policy that is not known. Whatever is found is to be set before this resolves; it must not reject. */
-  stsWanted(domain: string, id: string): Promise<void>
+  /**
+   * The DNS announces an MTA-STS policy that is not known; or, if `id` is null, what is stored of a domain is wanted. Whatever is found is
+   * to be set before this resolves; it must not reject.
+   */
+  stsWanted(domain: string, id: string | null): Promise<void>
   /** Mail goes by the policy of a domain; called at most once a day by each thread. */
   stsUsed(domain: string): void
 }
@@ -101,7 +106,8 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
     keys: new Map(),
     listeners: null,
     classicalHosts: lastUsed(maxClassicalHosts),
-    stsPolicies: new LRUCache(heldPolicies),
+    stsPolicies: heldPolicies(() => (known.isStsPartial = true)),
+    isStsPartial: false,
   }
   const start = (onCrash: OnCrash): DeliveryThread => {
     const settings = newCells ? { ...options, sharedCells: newCells() } : options
@@ -233,6 +239,7 @@ class DeliveryThread {
     if (known.listeners) this.tell({ type: 'listeners', listeners: known.listeners })
     for (const host of known.classicalHosts.values()) this.tell({ type: 'classical host', host })
     for (const policy of known.stsPolicies.values()) this.tell({ type: 'mta-sts', known: policy })
+    if (known.isStsPartial) this.tell({ type: 'mta-sts partial' })
   }
 
   #receive(message: FromThread): void {
@@ -262,9 +269,9 @@ class DeliveryThread {
     job.done()
   }
 
-  async #askSts(domain: string, id: string): Promise<void> {
+  async #askSts(domain: string, id: string | null): Promise<void> {
     await this.#services.told.stsWanted(domain, id)
-    this.tell({ type: 'mta-sts answer', domain })
+    this.tell({ type: 'mta-sts answer', domain, id })
   }
 
   async #supply(jobId: string, supply: ContentSupply): Promise<void> {

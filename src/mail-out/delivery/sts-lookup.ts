@@ -4,12 +4,12 @@ import { lastUsed } from '../../platform/last-used.ts'
 import type { Resolver } from '../../platform/resolver.ts'
 import type { FetchFault } from '../mta-sts/fetch-sts-policy.ts'
 import { announcedId, type StsPolicy } from '../mta-sts/sts-policy.ts'
-import { mayTryAgain, needsFetch, stsInForce, stsRecordName, type KnownSts } from '../mta-sts/sts-policies.ts'
+import { heldBytesEach, maxHeldBytes, mayTryAgain, needsFetch, stsInForce, stsRecordName, type KnownSts } from '../mta-sts/sts-policies.ts'
 
 interface StsLookupServices {
   resolver: Pick<Resolver, 'txt'>
-  /** Asks for the policy that the DNS announces under this id; `learn` and then `answered` follow. */
-  ask(domain: string, id: string): void
+  /** Asks for the policy that the DNS announces under this id, or for what is stored (null); `learn` and then `answered` follow. */
+  ask(domain: string, id: string | null): void
   /** Called at most once a day for each domain whose policy mail goes by. */
   noteUsed(domain: string): void
 }
@@ -17,17 +17,26 @@ interface StsLookupServices {
 /** How long the DNS is not asked again about a domain, ms. */
 const lookedUpMs = 60_000
 const maxDomains = 10_000
-const maxPolicyBytes = 16 * 1024 * 1024
 const dayMs = 24 * 3_600_000
 
 /** What a domain publishes: a policy; why the one that it announces could not be fetched; or null, nothing. */
 export type StsFound = StsPolicy | FetchFault | null
 
 /** The bytes that it takes, about. */
-const sizeOfKnown = ({ policy }: KnownSts): number => 300 + (policy?.mx ?? []).reduce((size, name) => size + name.length + 20, 0)
+const sizeOfKnown = ({ policy }: KnownSts): number => heldBytesEach + (policy?.mx ?? []).reduce((size, name) => size + name.length + 20, 0)
 
-/** How many policies are held in memory: those used last. */
-export const heldPolicies = { maxSize: maxPolicyBytes, sizeCalculation: sizeOfKnown }
+/**
+ * What is held in memory, by domain.
+ * @param letGo called for each domain that there is no room for any more; from then on only the store knows all
+ */
+export const heldPolicies = (letGo: (domain: string) => void): LRUCache<string, KnownSts> =>
+  new LRUCache({
+    maxSize: maxHeldBytes,
+    sizeCalculation: sizeOfKnown,
+    dispose: (_, domain, why) => {
+      if (why === 'evict') letGo(domain)
+    },
+  })
 
 /**
  * Which MTA-STS policy mail for a domain goes by, as a delivery thread knows it. The DNS is asked whether there is another one, at most once a
@@ -35,10 +44,13 @@ export const heldPolicies = { maxSize: maxPolicyBytes, sizeCalculation: sizeOfKn
  */
 export class StsLookup {
   readonly #services: StsLookupServices
-  readonly #known = new LRUCache<string, KnownSts>(heldPolicies)
-  /** When the DNS was asked last. */
+  readonly #known: LRUCache<string, KnownSts> = heldPolicies((domain) => this.#letGo(domain))
+  /** True if the store may know of domains that are not in `known`. */
+  #isPartial = false
+  /** When the DNS was asked last, and the store if it had to be: a domain in here is in `known`, or has no row. */
   readonly #lookedUp = lastUsed<number>(maxDomains)
   readonly #lookingUp = new Map<string, Promise<void>>()
+  /** By domain and id. */
   readonly #asking = new Map<string, PromiseWithResolvers<void>>()
 
   constructor(services: StsLookupServices) {
@@ -60,10 +72,11 @@ export class StsLookup {
 
   /** The same after another look at what the domain publishes: RFC 8461 5.1 wants one before mail that the policy holds back is given up. */
   async policyAnew(domain: string, at: number): Promise<StsFound> {
-    const known = this.#known.get(domain)
+    const known = await this.#recalled(domain)
     if (known && mayTryAgain(known, at)) {
       const id = await this.#announced(domain)
       if (id !== null) await this.#ask(domain, id)
+      await this.#recalled(domain)
     }
     return this.#inForce(domain, at)
   }
@@ -73,10 +86,21 @@ export class StsLookup {
     this.#known.set(known.domain, known)
   }
 
+  /** More is stored than was learnt. */
+  learnPartial(): void {
+    this.#isPartial = true
+  }
+
   /** What was asked for has been learnt, if there is anything. */
-  answered(domain: string): void {
-    this.#asking.get(domain)?.resolve()
-    this.#asking.delete(domain)
+  answered(domain: string, id: string | null): void {
+    const key = askedKey(domain, id)
+    this.#asking.get(key)?.resolve()
+    this.#asking.delete(key)
+  }
+
+  #letGo(domain: string): void {
+    this.#isPartial = true
+    this.#lookedUp.delete(domain)
   }
 
   #inForce(domain: string, at: number): StsFound {
@@ -96,19 +120,29 @@ export class StsLookup {
 
   async #lookUp(domain: string, at: number): Promise<void> {
     const id = await this.#announced(domain)
-    if (id !== null && needsFetch(this.#known.get(domain), id, at)) await this.#ask(domain, id)
+    const known = await this.#recalled(domain)
+    if (id !== null && needsFetch(known, id, at)) await this.#ask(domain, id)
     this.#lookedUp.set(domain, at)
   }
 
-  #ask(domain: string, id: string): Promise<void> {
-    const asked = this.#asking.get(domain) ?? Promise.withResolvers<void>()
-    if (!this.#asking.has(domain)) {
-      this.#asking.set(domain, asked)
+  /** What is known of a domain, which the store is asked for only if it may have been let go of. */
+  async #recalled(domain: string): Promise<KnownSts | undefined> {
+    if (this.#isPartial && !this.#known.has(domain)) await this.#ask(domain, null)
+    return this.#known.get(domain)
+  }
+
+  #ask(domain: string, id: string | null): Promise<void> {
+    const key = askedKey(domain, id)
+    const asked = this.#asking.get(key) ?? Promise.withResolvers<void>()
+    if (!this.#asking.has(key)) {
+      this.#asking.set(key, asked)
       this.#services.ask(domain, id)
     }
     return asked.promise
   }
 }
+
+const askedKey = (domain: string, id: string | null): string => (id === null ? domain : `${domain} ${id}`)
 
 /** An older one is of what the domain announces no more, or it would have been tried again. */
 const freshFault = (known: KnownSts, at: number): FetchFault | null => (mayTryAgain(known, at - lookedUpMs) ? null : known.fault)

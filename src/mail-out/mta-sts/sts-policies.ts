@@ -22,6 +22,11 @@ export interface KnownSts {
   usedAt: number
 }
 
+/** How much of it is held in memory, bytes: what was used last. */
+export const maxHeldBytes = 16 * 1024 * 1024
+/** What a domain takes there without the names of a policy, about. */
+export const heldBytesEach = 300
+
 /** When what is known stops to hold, epoch ms. */
 export const stsExpiry = ({ policy, fetchedAt }: KnownSts): number => (fetchedAt ?? 0) + (policy?.maxAgeMs ?? 0)
 
@@ -97,14 +102,15 @@ export class StsPolicies implements ChangeFollower {
     services.changes.on(kind, this)
   }
 
-  /** Tells all that is known, and from now on what becomes known. */
+  /** Tells what is known, and from now on what becomes known. */
   async follow(told: (known: KnownSts) => void): Promise<void> {
     this.#told = told
     await this.load()
   }
 
+  /** If there is more than memory holds, a little more than that: so whoever holds it sees that it has not all. */
   async load(): Promise<void> {
-    for (const row of await this.#services.db.read<StsRow>('select * from mta_sts_policy order by used_at')) this.#tell(row)
+    for (const row of await this.#services.db.read<StsRow>(usedLastSql, { each: heldBytesEach, most: maxHeldBytes })) this.#tell(row)
   }
 
   async reload(domain: string): Promise<void> {
@@ -217,6 +223,17 @@ export class StsPolicies implements ChangeFollower {
     return row ?? null
   }
 }
+
+/** The rows that those used later leave room for, the last used at the end. */
+const usedLastSql = `
+  select * from mta_sts_policy
+   where domain in (
+     select domain from (
+       select domain, coalesce(sum(:each + coalesce(length(mx), 0)) over (
+                order by used_at desc, domain rows between unbounded preceding and 1 preceding), 0) as later
+         from mta_sts_policy where tried_at > 0) sized
+      where later <= :most)
+   order by used_at`
 
 const claimSql = `
   insert into mta_sts_policy (domain, tried_at, used_at, fetching_until) values (:domain, 0, :now, :until)

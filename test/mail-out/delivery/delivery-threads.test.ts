@@ -5,6 +5,7 @@ import { nobody, startDelivery, type Delivery, type DeliveryOptions, type Told }
 import type { SessionSum } from '../../../src/mail-out/delivery/session-tally.ts'
 import { createLog, silentLog } from '../../../src/platform/log.ts'
 import { jobOf, testMx, noSupply } from '../../support/delivery-fixture.ts'
+import { largePolicies } from '../../support/keep-sts-policy.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
 
 async function start(port: number, more: Partial<DeliveryOptions> = {}, log = silentLog, told?: Told): Promise<Delivery> {
@@ -134,6 +135,17 @@ describe('a thread that crashes', () => {
     expect(await results(delivery, poisonous(named('bad')))).toMatchObject([postponed])
     expect(await hanging).toMatchObject([delivered, postponed, postponed])
     expect(await results(delivery, named('new'))).toMatchObject([delivered])
+  })
+
+  it('is replaced by one that asks for the MTA-STS policies that memory had no room for', async () => {
+    const mx = await testMx()
+    const asked: [string, string | null][] = []
+    const told: Told = { ...nobody, stsWanted: async (...wanted) => void asked.push(wanted) }
+    const delivery = await start(mx.port, { mtaSts: true }, silentLog, told)
+    for (const large of largePolicies(Date.now())) delivery.setStsPolicy(large)
+    expect(await results(delivery, poisonous(named('bad')))).toMatchObject([postponed])
+    expect(await results(delivery, named('new'))).toMatchObject([delivered])
+    expect(asked).toEqual([['example.com', null]])
   })
 
   it('may still have read the content that it had in hand, and a job that has ended may not', async () => {

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Fetched } from '../../../src/mail-out/mta-sts/fetch-sts-policy.ts'
 import { StsPolicies, type KnownSts } from '../../../src/mail-out/mta-sts/sts-policies.ts'
+import { heldPolicies } from '../../../src/mail-out/delivery/sts-lookup.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { fakeResolver, type FakeNameTable } from '../../support/fake-resolver.ts'
+import { keepLargePolicies } from '../../support/keep-sts-policy.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
 const domain = 'rcpt.example'
@@ -65,6 +67,22 @@ test('a policy is kept when a later fetch fails, and by the next process', async
   const next = nodeOver(db)
   await next.follow()
   expect(next.told).toEqual([node.told.at(-1)])
+})
+
+test('of more policies than memory holds, a start reads those used last, and enough for a reader to see that there are more', async () => {
+  const db = await testDatabase()
+  const node = nodeOver(db)
+  await node.policies.fetch(domain, '1')
+  await keepLargePolicies({ db }, node.time.at + 1)
+  await node.follow()
+  const domains = node.told.map((known) => known.domain)
+  expect(domains.at(-1)).toBe('large319.example')
+  expect(domains).toEqual(Array.from({ length: domains.length }, (_, i) => `large${320 - domains.length + i}.example`))
+  const letGo: string[] = []
+  const held = heldPolicies((each) => letGo.push(each))
+  for (const known of node.told) held.set(known.domain, known)
+  expect(letGo[0]).toBe(domains[0])
+  expect(held.size).toBeGreaterThan(domains.length * 0.8)
 })
 
 test('of two nodes one fetches, and the other waits for what it gets', async () => {

@@ -25,10 +25,10 @@ export class DaneHosts {
     this.#now = now
   }
 
-  /** False if DANE cannot apply to the host. */
-  concerns({ signedNames, smarthost }: RouteHost): boolean {
+  /** False if DANE cannot apply to the host of a destination. */
+  concerns({ signedNames, smarthost }: RouteHost, destination: string): boolean {
     if (smarthost) return false
-    return (signedNames !== undefined && signedNames.length > 0) || this.#knownUntil.size > 0
+    return (signedNames !== undefined && signedNames.length > 0) || this.#knownUntil.has(destination)
   }
 
   /** Null if DANE does not apply to the host of a destination. Asks nobody about one whose zone is not signed. */

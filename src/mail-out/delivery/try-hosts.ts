@@ -106,7 +106,7 @@ export class HostTries {
     const { job, services } = this.#transferring
     if (this.#withDane?.has(host.name)) return false
     if (job.recipientTls !== null) return job.recipientTls === 'dane'
-    return job.transfer?.requireTls !== false && services.daneHosts.concerns(host)
+    return job.transfer?.requireTls !== false && services.daneHosts.concerns(host, job.destination)
   }
 
   /** How the host, at all of its addresses, is tried now that its TLSA records are known; null if mail must not go there. */

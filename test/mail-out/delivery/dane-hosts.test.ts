@@ -28,7 +28,7 @@ async function lookUp(names: FakeNameTable) {
     })
     return hosts.find(('hosts' in route ? route.hosts[0] : null) as RouteHost, 'rcpt.test')
   }
-  return { resolver, find, found: await find(), pass: (ms: number) => void (now += ms) }
+  return { resolver, hosts, find, found: await find(), pass: (ms: number) => void (now += ms) }
 }
 
 const records = (base: string, names: string[], of = [usable]): Partial<Dane> => ({ is: 'records', base, names, records: of })
@@ -109,6 +109,15 @@ test('if the name servers stop to validate, mail for a destination that has had 
   resolver.validates = false
   pass(3_600_000)
   expect(await find()).toBeNull()
+})
+
+test('DANE concerns hosts in signed zones, and those of a destination that has had TLSA records; of others nothing is looked up', async () => {
+  const { hosts } = await lookUp({ '_25._tcp.mx.test': tlsa })
+  const at = { name: 'mx.test', address: '192.0.2.1', port: 25 }
+  expect(hosts.concerns(at, 'rcpt.test')).toBe(true)
+  expect(hosts.concerns(at, 'other.test')).toBe(false)
+  expect(hosts.concerns({ ...at, signedNames: [] }, 'other.test')).toBe(false)
+  expect(hosts.concerns({ ...at, signedNames: ['mx.test'] }, 'other.test')).toBe(true)
 })
 
 test('a destination that is no longer signed is believed at once if the name servers still validate', async () => {

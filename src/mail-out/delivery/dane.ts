@@ -37,23 +37,33 @@ interface Expected {
 /** RFC 6698 2.1, RFC 7671 2. */
 export const usages = { trustAnchor: 2, endEntity: 3 }
 const digestSizes = [null, 32, 64]
+const maxUsable = 100
 
 /**
  * The records that SMTP can use (RFC 7672 3.1): those with usage 2 or 3. Usages 0 and 1 need authorities that both sides trust, of which
- * there are none between mail servers.
+ * there are none between mail servers. Of more than a hundred only the first count, sorted by text: hosts have a few, and each handshake
+ * compares them all.
  */
-export const usableRecords = (records: TlsaRecord[]): TlsaRecord[] =>
-  records.filter(({ usage, selector, matchingType, data }) => {
+export function usableRecords(records: TlsaRecord[]): TlsaRecord[] {
+  const usable = records.filter(({ usage, selector, matchingType, data }) => {
     const isKnown = (usage === usages.trustAnchor || usage === usages.endEntity) && selector <= 1
     const size = digestSizes[matchingType]
     return isKnown && size !== undefined && (size === null ? data.length > 0 : data.length === size)
   })
+  if (usable.length <= maxUsable) return usable
+  const byText = new Map(usable.map((record) => [textOf(record), record]))
+  const first = [...byText.keys()].toSorted().slice(0, maxUsable)
+  return first.flatMap((text) => byText.get(text) ?? [])
+}
 
 /** Identifies a set of records, whatever their order. */
 export function fingerprintOf(records: TlsaRecord[]): string {
-  const texts = records.map(({ usage, selector, matchingType, data }) => `${usage} ${selector} ${matchingType} ${data.toString('hex')}`)
+  const texts = records.map(textOf)
   return createHash('sha256').update(texts.toSorted().join('\n')).digest('base64url')
 }
+
+const textOf = ({ usage, selector, matchingType, data }: TlsaRecord): string =>
+  `${usage} ${selector} ${matchingType} ${data.toString('hex')}`
 
 /**
  * Why the certificates of a host do not match its usable records, in the codes of Node where it has one; null if they do. A record of
@@ -64,8 +74,10 @@ export function fingerprintOf(records: TlsaRecord[]): string {
 export function daneFault(shown: readonly X509Certificate[], records: readonly TlsaRecord[], expected: Expected): string | null {
   const [own] = shown
   if (!own) return 'the host showed no certificate'
-  const matches = (certificate: X509Certificate, usage: number): boolean =>
-    records.some((record) => record.usage === usage && isOf(record, certificate))
+  const matches = (certificate: X509Certificate, usage: number): boolean => {
+    const valueOf = valuesOf(certificate)
+    return records.some((record) => record.usage === usage && valueOf(record)?.equals(record.data))
+  }
   if (matches(own, usages.endEntity)) return null
   const anchor = shown.findIndex((certificate, place) => place > 0 && matches(certificate, usages.trustAnchor))
   if (anchor === -1) return 'no TLSA record matches the certificate'
@@ -93,16 +105,25 @@ function nameFault(certificate: X509Certificate, names: readonly string[]): stri
   return isNamed ? null : 'ERR_TLS_CERT_ALTNAME_INVALID'
 }
 
-function isOf({ selector, matchingType, data }: TlsaRecord, certificate: X509Certificate): boolean {
+/** What a record that names the certificate has as its data; null if that cannot be found. Made once for each form that records have it in. */
+function valuesOf(certificate: X509Certificate): (record: TlsaRecord) => Buffer | null {
+  const made = new Map<string, Buffer | null>()
+  return ({ selector, matchingType }) => {
+    const form = `${selector} ${matchingType}`
+    const known = made.get(form)
+    if (known !== undefined) return known
+    const value = valueIn(certificate, selector, matchingType)
+    made.set(form, value)
+    return value
+  }
+}
+
+function valueIn(certificate: X509Certificate, selector: number, matchingType: number): Buffer | null {
   const bytes = selector === 0 ? certificate.raw : keyOf(certificate)
-  if (bytes === null) return false
-  const value =
-    matchingType === 0
-      ? bytes
-      : createHash(matchingType === 1 ? 'sha256' : 'sha512')
-          .update(bytes)
-          .digest()
-  return value.equals(data)
+  if (bytes === null || matchingType === 0) return bytes
+  return createHash(matchingType === 1 ? 'sha256' : 'sha512')
+    .update(bytes)
+    .digest()
 }
 
 /** The key in DER, as the certificate has it; null if it cannot be found. Written anew it may differ, for DER leaves some choices. */

@@ -88,6 +88,32 @@ it.each<[string, boolean, Fields, Buffer]>([
   expect(usableRecords([{ usage, selector, matchingType, data }])).toHaveLength(isUsable ? 1 : 0)
 })
 
+it('of many records a hundred are used, the same ones in any order', () => {
+  const many = Array.from({ length: 1400 }, (_, i) => ({ usage: 3, selector: 1, matchingType: 1, data: Buffer.alloc(32, `${i};`) }))
+  const used = usableRecords(many)
+  expect(used).toHaveLength(100)
+  expect(usableRecords(many.toReversed())).toEqual(used)
+  expect(usableRecords([...many.slice(0, 99), ...many.slice(0, 99)])).toHaveLength(99)
+})
+
+it('a certificate is hashed once for all records of the same form', () => {
+  const shown = shownBy('good', 'authority')
+  const read: string[] = []
+  for (const certificate of shown) {
+    const { raw, subject } = certificate
+    const get = (): Buffer => {
+      read.push(subject)
+      return raw
+    }
+    Object.defineProperty(certificate, 'raw', { get })
+  }
+  const records = [2, 3].flatMap((usage) =>
+    Array.from({ length: 50 }, (_, i) => ({ usage, selector: 0, matchingType: 1, data: Buffer.alloc(32, i) })),
+  )
+  expect(daneFault(shown, records, { names, at: Date.now() })).toMatch(/no TLSA record matches/)
+  expect(read).toEqual(shown.map(({ subject }) => subject))
+})
+
 it('records have the same fingerprint in any order, and others have another', () => {
   const [one, other] = [tlsaOf(made.good, [3, 1, 1]), tlsaOf(made.authority, [2, 1, 1])]
   expect(fingerprintOf([one, other])).toBe(fingerprintOf([other, one]))

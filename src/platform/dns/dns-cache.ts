@@ -34,4 +34,9 @@ export class DnsCache {
     if (answer.ttl === 0 || size > maxKeptBytes) return
     this.#kept.set(key, { answer, expiresAt: this.#now() + answer.ttl * 1000 })
   }
+
+  /** Forgets the answers that no validating name server gave. */
+  dropUnvalidated(): void {
+    for (const [key, { value }] of this.#kept.dump()) if (value.answer.isValidated !== true) this.#kept.delete(key)
+  }
 }

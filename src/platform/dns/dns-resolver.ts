@@ -78,15 +78,17 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   const tryMs = Math.min(options.timeoutMs ?? 2500, lookupMs / (2 * servers.length))
   const sockets = new DnsSockets(options.maxSockets)
   const now = options.now ?? (() => performance.now())
-  const validation = validationBy(options, servers, (question, server) => askServers(question, { servers: [server], tryMs, sockets }), now)
+  const cache = new DnsCache(options.cacheSize ?? 10_000, now)
+  const askOne = (question: Question, server: NameServer) => askServers(question, { servers: [server], tryMs, sockets })
+  const validation = validationBy(options, servers, { ask: askOne, now, cache })
   const ask =
     (of: NameServer[]): Ask =>
     async (type, name) => {
       await validation.renew()
       return resolve({ name, type, validation, ask: (question) => askServers(question, { servers: of, tryMs, sockets }) })
     }
-  const cache = new DnsCache(options.cacheSize ?? 10_000, now)
-  const lookUp = cachedLookUp(ask(servers), { cache, isClosed: () => sockets.closed, note: options.noteLookUp ?? (() => {}) })
+  const note = options.noteLookUp ?? (() => {})
+  const lookUp = cachedLookUp(ask(servers), { cache, validation, isClosed: () => sockets.closed, note })
   const lookUpText = (type: RecordType) => (name: string) => lookUp(type, name) as Promise<DnsAnswer<string>>
   return {
     ...routeResolver(lookUp),
@@ -111,16 +113,21 @@ const routeResolver = (lookUp: LookUp): RouteResolver => ({
   cname: (name) => lookUp('CNAME', name) as Promise<DnsAnswer<string>>,
 })
 
-/** The system's own name servers are not believed to validate: nobody has said that the way to them, and theirs to others, is safe. */
+/**
+ * The system's own name servers are not believed to validate: nobody has said that the way to them, and theirs to others, is safe. Once one is
+ * newly believed, what was cached without it is asked for again, lest its protection be missed for as long as that may be cached.
+ */
 function validationBy(
   { servers: named, dnssecProbe = null, noteUnvalidated = () => {} }: DnsResolverOptions,
   servers: NameServer[],
-  ask: (question: Question, server: NameServer) => Promise<Answered | null>,
-  now: () => number,
+  { ask, now, cache }: { ask: (question: Question, server: NameServer) => Promise<Answered | null>; now: () => number; cache: DnsCache },
 ): Validation {
   const near = dnssecProbe === null || named.length === 0 ? [] : servers
   const probe = async (server: NameServer) => dnssecProbe && ask({ ...dnssecProbe, deadline: performance.now() + lookupMs }, server)
-  return new Validation(near, probe, now, (lost) => noteUnvalidated(lost.map(({ address }) => address)))
+  return new Validation(near, probe, now, {
+    lost: (lost) => noteUnvalidated(lost.map(({ address }) => address)),
+    gained: () => cache.dropUnvalidated(),
+  })
 }
 
 const uncachedLookUp =
@@ -132,13 +139,14 @@ const uncachedLookUp =
 
 interface CachedLookUpServices {
   cache: DnsCache
+  validation: Validation
   /** Answers that arrive after closing are not cached. */
   isClosed(): boolean
   note: NonNullable<DnsResolverOptions['noteLookUp']>
 }
 
 /** Answers from the cache. Concurrent look-ups of the same name share one query. */
-function cachedLookUp(ask: Ask, { cache, isClosed, note }: CachedLookUpServices): LookUp {
+function cachedLookUp(ask: Ask, { cache, validation, isClosed, note }: CachedLookUpServices): LookUp {
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
   const askOnce = async (key: string, type: RecordType, name: string): Promise<DnsAnswer<unknown>> => {
     const { answer, size } = await ask(type, name)
@@ -153,6 +161,8 @@ function cachedLookUp(ask: Ask, { cache, isClosed, note }: CachedLookUpServices)
     const cached = cache.find(key)
     if (cached) {
       note('cached')
+      // Otherwise nothing would be proved while the cache knows all that is asked.
+      if (cached.isValidated !== true) void validation.renew()
       return cached
     }
     const asking = underWay.get(key) ?? askOnce(key, type, name).finally(() => underWay.delete(key))

@@ -9,6 +9,13 @@ export interface DnssecProbe {
   type: RecordType
 }
 
+interface Notes {
+  /** Called after each proof with the servers that had proved it before and no longer do, once one has proved it. */
+  lost(servers: NameServer[]): void
+  /** Called after a proof by which a server is newly believed. */
+  gained(): void
+}
+
 /** How long a proof counts, ms; one that some server failed counts for less. */
 const provenMs = 60 * 60_000
 const againMs = 60_000
@@ -21,7 +28,7 @@ const againMs = 60_000
 export class Validation {
   readonly #probe: (server: NameServer) => Promise<DnsReply | null>
   readonly #now: () => number
-  readonly #noteLost: (lost: NameServer[]) => void
+  readonly #notes: Notes
   /** Those near enough, and whether they have proved it. */
   readonly #near: Map<NameServer, boolean>
   /** Those that have proved it at some time. */
@@ -36,17 +43,11 @@ export class Validation {
   /**
    * @param probe asks a server about the probe
    * @param now ms
-   * @param noteLost called after each proof with the servers that had proved it before and no longer do, once one has proved it
    */
-  constructor(
-    servers: NameServer[],
-    probe: (server: NameServer) => Promise<DnsReply | null>,
-    now: () => number,
-    noteLost: (lost: NameServer[]) => void,
-  ) {
+  constructor(servers: NameServer[], probe: (server: NameServer) => Promise<DnsReply | null>, now: () => number, notes: Notes) {
     this.#probe = probe
     this.#now = now
-    this.#noteLost = noteLost
+    this.#notes = notes
     this.#near = new Map(servers.filter(({ address }) => !isPublicAddress(address)).map((server) => [server, false]))
   }
 
@@ -83,10 +84,12 @@ export class Validation {
     const proofs = replies.map((reply) => reply && reply.packet.flag_ad)
     this.#isWhole = proofs.every((proof) => proof === true)
     this.#isFirm = proofs.includes(true) && servers.every((server, i) => !this.has(server) || proofs[i] === true)
+    const isGain = servers.some((server, i) => proofs[i] === true && !this.has(server))
     for (const [i, server] of servers.entries()) {
       this.#near.set(server, proofs[i] ?? this.has(server))
       if (this.has(server)) this.#proved.add(server)
     }
-    if (this.#proved.size > 0) this.#noteLost([...this.#proved].filter((server) => !this.has(server)))
+    if (isGain) this.#notes.gained()
+    if (this.#proved.size > 0) this.#notes.lost([...this.#proved].filter((server) => !this.has(server)))
   }
 }

@@ -123,6 +123,28 @@ test('it tells of the servers that have stopped to validate, until they validate
   expect(await proveWith(root)).toBe(0)
 })
 
+test.each<[string, FakeZone[string]]>([
+  ['did not answer the probe', 'servfail'],
+  ['did not validate the probe', { ns: ['a.root.test'] }],
+])('once a server that %s validates, what was cached before is asked for again, and what it vouched for is not', async (_, at) => {
+  const signed = { a: ['192.0.2.1'], secure: true, ttl: 86_400 }
+  const { resolver, servers, pass } = await started([{ '.': root, 'early.test': signed, 'signed.test': signed }])
+  const [server] = servers
+  expect(await resolver.a('early.test')).toMatchObject({ secure: true })
+  if (server) server.zone['.'] = { ns: ['a.root.test'] }
+  await resolver.stillValidates()
+  if (server) server.zone['.'] = at
+  pass(60_000)
+  expect(await resolver.a('signed.test')).toMatchObject({ secure: false })
+  if (server) server.zone['.'] = root
+  pass(59_999)
+  expect(await resolver.a('signed.test')).toMatchObject({ secure: false, isKept: true })
+  pass(1)
+  await expect.poll(async () => (await resolver.a('signed.test')).secure).toBe(true)
+  expect(await resolver.a('signed.test')).toMatchObject({ secure: true, isKept: true })
+  expect(await resolver.a('early.test')).toMatchObject({ secure: true, isKept: true })
+})
+
 test('reads TLSA records', async () => {
   const tlsa: [number, number, number, string] = [3, 1, 1, 'ab'.repeat(32)]
   const { resolver } = await started([{ '.': root, '_25._tcp.mx.test': { tlsa: [tlsa], secure: true, ttl: 60 } }])

@@ -6,18 +6,18 @@ import { livesWithSterna } from '../support/reply-lives.ts'
 const attempts = 3
 
 /** What should become of an email after three attempts, and how many copies the host should have got. */
-function rightFor({ phase, form, code, closes, pipelining }: MadeReply): string {
+function rightFor({ phase, code, closes }: MadeReply): string {
   const kind = Math.floor((code ?? 0) / 100)
   if (phase === 'dot') {
     if (kind === 2) return 'delivered 1'
     if (kind === 5) return 'bounced 1'
     return kind === 4 ? `deferred ${attempts}` : 'bounced 2'
   }
-  // It may stand for any of the replies that are awaited.
-  if (form === 'a line without a code first' && pipelining && (phase === 'mail' || phase === 'rcpt')) return 'deferred 0'
   const right = { banner: kind === 2, ehlo: kind === 2, mail: kind === 2, rcpt: kind === 2, data: code === 354 }[phase]
   if (right && !closes) return 'delivered 1'
-  if (kind !== 5) return 'deferred 0'
+  // RFC 5321 4.5.3.1.10: it stands for 452.
+  const isTooMany = phase === 'rcpt' && code === 552
+  if (kind !== 5 || isTooMany) return 'deferred 0'
   if (phase === 'banner') return code === 521 || code === 556 ? 'bounced 0' : 'deferred 0'
   if (phase === 'ehlo') return (code === 521 || code === 556) && !closes ? 'bounced 0' : 'deferred 0'
   return isAboutCommand({ code: code ?? 0, enhancedStatus: null, text: '' }) ? 'deferred 0' : 'bounced 0'

@@ -47,17 +47,16 @@ export class TlsTroubles {
 
   /** The hosts in their order, with those that must not be connected to first, and those that work only in plain text last. */
   tries(hosts: RouteHost[], demands: Demands & { at: number }, sts: PublishedSts | UnfetchedSts | null): Try[] {
-    const closed: Try[] = []
-    const byTls: Try[] = []
-    const byPlain: Try[] = []
-    for (const host of hosts) {
-      const policy = transportPolicy(host, demands, sts)
-      const because = mayBePlain(host, policy) ? this.#because(host, demands.at) : null
-      if (policy.closed !== undefined) closed.push({ host, policy, because })
-      else if (because === null) byTls.push({ host, policy, because })
-      else byPlain.push({ host, policy: inPlain(policy), because })
-    }
-    return [...closed, ...byTls, ...byPlain]
+    const tries = hosts.map((host) => this.#try(host, demands, sts))
+    if (tries.length === 1) return tries
+    const place = ({ policy }: Try): number => (policy.closed !== undefined ? 0 : policy.mode === 'plain' ? 2 : 1)
+    return tries.sort((one, other) => place(one) - place(other))
+  }
+
+  #try(host: RouteHost, demands: Demands & { at: number }, sts: PublishedSts | UnfetchedSts | null): Try {
+    const policy = transportPolicy(host, demands, sts)
+    const because = policy.closed === undefined && mayBePlain(host, policy) ? this.#because(host, demands.at) : null
+    return { host, policy: because === null ? policy : inPlain(policy), because }
   }
 
   /** The same host in plain text, if the way its TLS attempt failed allows that at once. */
@@ -84,7 +83,7 @@ export class TlsTroubles {
 
   /** A clock that was set back does not make a note last longer. */
   #noteOf(host: RouteHost, at: number): Note | null {
-    const note = this.#notes.get(keyOf(host))
+    const note = this.#notes.size === 0 ? undefined : this.#notes.get(keyOf(host))
     return note && at >= note.since && at < note.since + rememberedMs ? note : null
   }
 }

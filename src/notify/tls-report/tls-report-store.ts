@@ -90,9 +90,9 @@ export const planReport = (id: string, { day, domain }: Unplanned, dueAt: number
 export const dueReports = (db: Pick<Database, 'read'>, now: number, most: number): Promise<TlsReportRow[]> =>
   db.read<TlsReportRow>('select * from tls_report where due_at <= :now order by due_at, id limit :most', { now, most })
 
-/** Nobody asks for it. */
+/** Nobody asks for it, or there is nothing to report; unless another node has made it meanwhile. */
 export const dropReport = ({ id, day, domain }: TlsReportRow): Statement[] => [
-  { sql: 'delete from tls_report where id = :id', params: { id } },
+  { sql: 'delete from tls_report where id = :id and report is null', params: { id }, expect: 1 },
   dropSessions(day, domain),
 ]
 

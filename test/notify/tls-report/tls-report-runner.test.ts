@@ -28,6 +28,7 @@ async function startDay(more = 0) {
     isFull: false,
     isBroken: false,
     onPost: async () => {},
+    onLookUp: async () => {},
   }
   const mails: { to: string; batch: Statement[] }[] = []
   const posts: string[] = []
@@ -37,12 +38,11 @@ async function startDay(more = 0) {
     clock,
     log: silentLog,
     resolver: {
-      txt: async () => ({
-        status: given.record === null ? ('servfail' as const) : ('ok' as const),
-        records: [given.record ?? ''],
-        ttl: 0,
-        secure: false,
-      }),
+      async txt() {
+        await given.onLookUp()
+        const status = given.record === null ? ('servfail' as const) : ('ok' as const)
+        return { status, records: [given.record ?? ''], ttl: 0, secure: false }
+      },
     },
     sendingDomains: {
       find: () => [domain as never],
@@ -74,9 +74,11 @@ async function startDay(more = 0) {
   counts.add(sessionsWith(Array.from({ length: more }, (_, i) => `rcpt${i}.example`)))
   await counts.flush()
   clock.set(midnight + 10 * minute)
-  const runner = new TlsReportRunner(services, { organization: 'Shop', contact: 'tls@sender.example', sender: 'tls@sender.example' })
+  const newRunner = () =>
+    new TlsReportRunner(services, { organization: 'Shop', contact: 'tls@sender.example', sender: 'tls@sender.example' })
+  const runner = newRunner()
   const reports = () => db.read('select state, tries, due_at, sessions from tls_report')
-  return { db, clock, given, mails, posts, runner, reports, counts, note }
+  return { db, clock, given, mails, posts, runner, newRunner, reports, counts, note }
 }
 
 test('without an answer from the DNS a report waits, longer each time, and the day is kept', async () => {
@@ -92,6 +94,17 @@ test('without an answer from the DNS a report waits, longer each time, and the d
   await runner.run()
   expect(mails.map(({ to }) => to)).toEqual(['tls@rcpt.example'])
   expect(await reports()).toMatchObject([{ state: 'sent', due_at: null, sessions: 2 }])
+})
+
+test('a node that is slow to look up whether a report is wanted leaves the one that another has made', async () => {
+  const { given, mails, runner, newRunner, reports } = await startDay()
+  given.onLookUp = async () => {
+    given.onLookUp = async () => {}
+    await newRunner().run()
+  }
+  await runner.run()
+  expect(mails.map(({ to }) => to)).toEqual(['tls@rcpt.example'])
+  expect(await reports()).toMatchObject([{ state: 'sent', sessions: 2 }])
 })
 
 test('nobody gets an unsigned report by mail', async () => {

@@ -11,8 +11,9 @@ import type { Reply } from '../../platform/smtp/reply.ts'
 import { isLoopback } from '../../platform/ip-address.ts'
 import type { ArrivingContent } from './arriving-content.ts'
 import { DataParser } from './data-parser.ts'
-import { lookUpFailed, replyOf } from './smtp-refusal.ts'
+import { lookUpFailed } from './smtp-refusal.ts'
 import { SmtpSession, isOpen, type SessionSettings, type SmtpClient, type SmtpHandlers } from './smtp-session.ts'
+import { anyName, greetingOf, isLogin, logInFirst, ourWords, startTlsFirst, textOf, withAnyName } from './smtp-wordings.ts'
 
 export interface SmtpPortSettings extends SessionSettings {
   /** Our name in greetings. */
@@ -286,39 +287,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     if (Array.isArray(data)) return super.send(code, this.#said.offered(data, this.#mayLogIn), context)
     if (typeof data !== 'string') return super.send(code, data, context)
-    const text = /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? data : this.#ourWords(code, data)
+    const text = /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? data : ourWords(code, data, this.#mayLogIn)
     super.send(code, text ?? data, text === null ? context : false)
   }
-
-  #ourWords(code: number, text: string): string | null {
-    if (code === 530) return textOf(this.#mayLogIn ? logInFirst : startTlsFirst)
-    if (code !== 421) return null
-    if (text.startsWith('Server shutting down')) return '4.3.2 Shutting down, try again in a moment'
-    return text.startsWith('Timeout') ? '4.4.2 Nothing heard for too long, closing the connection' : `4.7.0 ${text.replace(/^Error: /, '')}`
-  }
 }
-
-const startTlsFirst = replyOf(
-  530,
-  '5.7.0',
-  'Must issue a STARTTLS command first, an API key is not accepted over an unencrypted connection',
-)
-const logInFirst = replyOf(530, '5.7.0', 'Authentication required: log in with an API key as the password')
-
-/** The password is the key, so LOGIN's user name says nothing; the library refuses an empty one, and one with control characters. */
-const anyName = Buffer.from(Buffer.from('any').toString('base64'))
-const isLogin = /^AUTH\s+LOGIN\s*$/i
-
-function withAnyName(command: Buffer): Buffer {
-  const [, start] = /^(AUTH\s+LOGIN\s+)\S+\s*$/i.exec(command.toString('latin1')) ?? []
-  return start === undefined ? command : Buffer.concat([Buffer.from(start), anyName])
-}
-
-/** EHLO or HELO with one name: some clients give none, or a computer's name with a space in it. */
-function greetingOf(command: Buffer): Buffer {
-  const [verb, name = 'unknown'] = command.toString('latin1').trim().split(/\s+/)
-  return Buffer.from(`${verb} ${name}`, 'latin1')
-}
-
-/** A reply's text as it is on the line, after the code. */
-export const textOf = ({ enhancedStatus, text }: Reply): string => (enhancedStatus === null ? text : `${enhancedStatus} ${text}`)

@@ -22,7 +22,8 @@ import type { Reply } from '../../platform/smtp/reply.ts'
 import type { ArrivingContent } from './arriving-content.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { isLoginRefusal, isOpen, type SmtpHandlers } from './smtp-session.ts'
-import { SmtpConnection, loginMs, strangerIdleMs, textOf, type SmtpPort, type SmtpPortSettings } from './smtp-connection.ts'
+import { SmtpConnection, loginMs, strangerIdleMs, type SmtpPort, type SmtpPortSettings } from './smtp-connection.ts'
+import { textOf } from './smtp-wordings.ts'
 
 /** One SMTP port. Only this file, smtp-connection.ts and data-parser.ts know smtp-server. */
 export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {

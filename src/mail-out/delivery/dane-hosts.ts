@@ -34,28 +34,28 @@ export class DaneHosts {
   /** Null if DANE does not apply to the host of a destination. Asks nobody about one whose zone is not signed. */
   async find(host: RouteHost, destination: string): Promise<Dane | null> {
     const { signedNames } = host
-    if (!signedNames || signedNames.length === 0) return this.#isWithheld(destination, signedNames !== undefined)
+    if (!signedNames || signedNames.length === 0) return this.#faultIfKnown(destination, signedNames !== undefined)
     for (const base of signedNames) {
       const answer = await this.#resolver.tlsa(`_${host.port}._tcp.${base}`)
       if (answer.status === 'servfail') return { is: 'fault', fault: `the TLSA records of ${base} cannot be looked up, or are not valid` }
       if (!answer.secure) {
-        const withheld = await this.#isWithheld(destination, answer.isValidated === true)
-        if (withheld) return withheld
-      } else if (answer.status === 'ok') return this.#required(answer, base, [...new Set([base, host.name, destination])])
+        const fault = await this.#faultIfKnown(destination, answer.isValidated === true)
+        if (fault) return fault
+      } else if (answer.status === 'ok') return this.#required(answer, base, host.name, destination)
     }
     return null
   }
 
-  #required(answer: DnsAnswer<TlsaRecord>, base: string, names: string[]): Dane {
-    const destination = names.at(-1) ?? ''
+  #required(answer: DnsAnswer<TlsaRecord>, base: string, hostName: string, destination: string): Dane {
     this.#knownUntil.set(destination, this.#now() + Math.max(answer.ttl * 1000, leastKnownMs))
     const records = usableRecords(answer.records)
     if (records.length === 0) return { is: 'unusable' }
+    const names = [...new Set([base, hostName, destination])]
     return { is: 'records', records, base, names, key: keyOf(records, base, names) }
   }
 
   /** @param isValidated whether a name server that validated when it was last asked said that it is not signed */
-  async #isWithheld(destination: string, isValidated: boolean): Promise<DaneFault | null> {
+  async #faultIfKnown(destination: string, isValidated: boolean): Promise<DaneFault | null> {
     const until = this.#knownUntil.get(destination)
     if (until === undefined || this.#now() >= until) return null
     if (isValidated && (await this.#resolver.stillValidates())) return null

@@ -111,6 +111,17 @@ test('if the name servers stop to validate, mail for a destination that has had 
   expect(await find()).toBeNull()
 })
 
+test('so does mail for a destination whose mail host is an alias for itself', async () => {
+  const { resolver, find, found } = await lookUp({
+    'rcpt.test': { ...mx, ...host },
+    'mx.test': { ...alias, cname: ['rcpt.test'], expandedName: 'rcpt.test', secure: true },
+    '_25._tcp.rcpt.test': tlsa,
+  })
+  expect(found).toMatchObject({ is: 'records', names: ['rcpt.test', 'mx.test'] })
+  resolver.validates = false
+  expect(await find()).toMatchObject({ is: 'fault', fault: expect.stringContaining('rcpt.test has TLSA records') })
+})
+
 test('DANE concerns hosts in signed zones, and those of a destination that has had TLSA records; of others nothing is looked up', async () => {
   const { hosts } = await lookUp({ '_25._tcp.mx.test': tlsa })
   const at = { name: 'mx.test', address: '192.0.2.1', port: 25 }

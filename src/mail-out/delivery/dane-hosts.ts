@@ -1,7 +1,7 @@
 import type { TlsaResolver } from '../../platform/dns/dns-resolver.ts'
 import { lastUsed } from '../../platform/last-used.ts'
 import type { DnsAnswer, TlsaRecord } from '../../platform/resolver.ts'
-import { fingerprintOf, usableRecords, usages, type Dane, type DaneFault } from './dane.ts'
+import { fingerprintOf, namesAuthority, usableRecords, type Dane, type DaneFault } from './dane.ts'
 import type { RouteHost } from './route.ts'
 
 const maxDestinations = 10_000
@@ -65,4 +65,4 @@ export class DaneHosts {
 
 /** Names count only for an authority's certificates. */
 const keyOf = (records: TlsaRecord[], base: string, names: string[]): string =>
-  [fingerprintOf(records), ...(records.some(({ usage }) => usage === usages.trustAnchor) ? names : [base])].join(' ')
+  [fingerprintOf(records), ...(namesAuthority(records) ? names : [base])].join(' ')

@@ -35,7 +35,7 @@ interface Expected {
 }
 
 /** RFC 6698 2.1, RFC 7671 2. */
-export const usages = { trustAnchor: 2, endEntity: 3 }
+const usages = { trustAnchor: 2, endEntity: 3 }
 const digestSizes = [null, 32, 64]
 const maxUsable = 100
 
@@ -51,18 +51,22 @@ export function usableRecords(records: TlsaRecord[]): TlsaRecord[] {
     return isKnown && size !== undefined && (size === null ? data.length > 0 : data.length === size)
   })
   if (usable.length <= maxUsable) return usable
-  const byText = new Map(usable.map((record) => [textOf(record), record]))
+  const byText = new Map(usable.map((record) => [textOfTlsa(record), record]))
   const first = [...byText.keys()].toSorted().slice(0, maxUsable)
   return first.flatMap((text) => byText.get(text) ?? [])
 }
 
+/** Whether any of the records may match an authority; if so, names and dates count. */
+export const namesAuthority = (records: readonly TlsaRecord[]): boolean => records.some(({ usage }) => usage === usages.trustAnchor)
+
 /** Identifies a set of records, whatever their order. */
 export function fingerprintOf(records: TlsaRecord[]): string {
-  const texts = records.map(textOf)
+  const texts = records.map(textOfTlsa)
   return createHash('sha256').update(texts.toSorted().join('\n')).digest('base64url')
 }
 
-const textOf = ({ usage, selector, matchingType, data }: TlsaRecord): string =>
+/** As zone files have it (RFC 6698 2.2). */
+export const textOfTlsa = ({ usage, selector, matchingType, data }: TlsaRecord): string =>
   `${usage} ${selector} ${matchingType} ${data.toString('hex')}`
 
 /**

@@ -1,5 +1,5 @@
 import { isPublicAddress } from '../../platform/ip-address.ts'
-import type { TlsaRecord } from '../../platform/resolver.ts'
+import { textOfTlsa } from './dane.ts'
 import { tlsObjection, type PublishedSts, type Shown, type TransportPolicy, type UnfetchedSts } from './transport-policy.ts'
 
 /** How a session failed (RFC 8460 4.3), as far as an attempt can tell. */
@@ -55,10 +55,6 @@ function policyOfSts(published: PublishedSts | UnfetchedSts): PublishedPolicy {
 
 /** Of a host that the policy does not list. */
 export const unlisted = (reason: string): SessionFailure => ({ type: 'validation-failure', reason })
-
-/** As zone files have it (RFC 6698 2.2). */
-const textOfTlsa = ({ usage, selector, matchingType, data }: TlsaRecord): string =>
-  `${usage} ${selector} ${matchingType} ${data.toString('hex')}`
 
 /** One session with a host, as a report on TLS counts it: a new connection, however many messages it carries. */
 export interface TlsSession {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { TLSSocket } from 'node:tls'
-import { daneFault, shownBy, usages } from './dane.ts'
+import { daneFault, namesAuthority, shownBy } from './dane.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import { hostText, type RouteHost } from './route.ts'
 import type { HelloGroups } from './tls-policy.ts'
@@ -129,12 +129,11 @@ export class TlsSessions {
       const shown = shownBy(socket.getPeerX509Certificate())
       const problem = daneFault(shown, records, { names, at: this.#now() }) ?? ''
       // Dates count under an authority.
-      if (records.some(({ usage }) => usage === usages.trustAnchor))
-        for (const { validTo } of shown) until = Math.min(until, Date.parse(validTo))
+      if (namesAuthority(records)) for (const { validTo } of shown) until = Math.min(until, Date.parse(validTo))
       return { verified: problem === '', problem, until }
     }
     if (!socket.authorized) return { verified: false, problem: String(socket.authorizationError), until }
-    for (let each = socket.getPeerX509Certificate(); each; each = each.issuerCertificate) until = Math.min(until, Date.parse(each.validTo))
+    for (const { validTo } of shownBy(socket.getPeerX509Certificate())) until = Math.min(until, Date.parse(validTo))
     return { verified: true, problem: '', until }
   }
 }

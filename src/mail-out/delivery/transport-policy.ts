@@ -107,15 +107,16 @@ export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: 
 function passedOn(host: PolicyHost | null, beside: TransportPolicy): TransportPolicy {
   const { key, source, published } = beside
   // TLSA records may open it; then it must pass the demand on.
-  if (beside.closed !== undefined) return { ...beside, key: `${key} requiretls`, isPassedOn: true }
-  const ofMessage = { mode: 'verify', source: 'message', key: `${key} requiretls`, isPassedOn: true } as const
-  const policy = published ? { ...ofMessage, published } : ofMessage
+  if (beside.closed !== undefined) return withRequireTls(beside)
+  const policy = withRequireTls({ mode: 'verify', source: 'message', key, ...(published && { published }) })
   if (!host || source === 'mta_sts' || isVouchedFor(host)) return policy
   return {
     ...policy,
     closed: `TLS is required by the policy verify ${sourceWords.message}, but neither MTA-STS nor DNSSEC vouches for the recipient's mail hosts`,
   }
 }
+
+const withRequireTls = (policy: TransportPolicy): TransportPolicy => ({ ...policy, key: `${policy.key} requiretls`, isPassedOn: true })
 
 /** Whether it is certain that the recipient's mail goes to this host: the operator has named it, or the DNS, with DNSSEC. */
 const isVouchedFor = (host: PolicyHost): boolean => host.smarthost !== undefined || host.isAuthentic === true
@@ -147,28 +148,24 @@ export function withDane(
   { recipientTls }: Pick<Demands, 'recipientTls'>,
 ): TransportPolicy | Unproved {
   const isDemanded = recipientTls === 'dane'
-  const under = isDemanded ? byOperator.dane : requiredByRecords
+  const unproved = (result: Unproved['shown']['result'], fault: string): Unproved => ({
+    under: isDemanded ? byOperator.dane : requiredByRecords,
+    shown: { is: 'unproved', result, fault },
+  })
   switch (dane?.is) {
     case undefined:
-      return isDemanded
-        ? { under, shown: { is: 'unproved', result: 'dane-required', fault: 'the host has no TLSA records that DNSSEC proves' } }
-        : policy
+      return isDemanded ? unproved('dane-required', 'the host has no TLSA records that DNSSEC proves') : policy
     case 'fault':
-      return { under, shown: { is: 'unproved', result: 'dnssec-invalid', fault: dane.fault } }
+      return unproved('dnssec-invalid', dane.fault)
     case 'unusable':
-      if (isDemanded)
-        return { under, shown: { is: 'unproved', result: 'tlsa-invalid', fault: 'the host has no TLSA records that can be used' } }
-      return stricter(policy, requiredByUnusable)
-    case 'records': {
-      if (!policy.isPassedOn) return byDane(under.source ?? 'dane', dane)
-      const byMessage = byDane('message', dane)
-      return { ...byMessage, key: `${byMessage.key} requiretls`, isPassedOn: true }
-    }
+      return isDemanded ? unproved('tlsa-invalid', 'the host has no TLSA records that can be used') : stricter(policy, requiredByUnusable)
+    case 'records':
+      return policy.isPassedOn ? withRequireTls(byDane('message', dane)) : byDane(isDemanded ? 'operator' : 'dane', dane)
   }
 }
 
 /** Nothing proves which certificate a host must show. */
-export interface Unproved {
+interface Unproved {
   under: TransportPolicy
   shown: Extract<Shown, { is: 'unproved' }>
 }

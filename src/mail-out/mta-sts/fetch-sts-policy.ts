@@ -5,13 +5,13 @@ import { reasonOf } from '../../platform/plain-reason.ts'
 import type { Resolver } from '../../platform/resolver.ts'
 import { parseStsPolicy, StsFault, type StsPolicy } from './sts-policy.ts'
 
-export interface FetchServices {
+interface FetchServices {
   resolver: Pick<Resolver, 'a' | 'aaaa'>
   /** Whether we may connect to an address: anyone with a DNS zone chooses it. */
-  mayConnect(address: string, port: number): boolean
+  mayConnect(address: string): boolean
 }
 
-export interface FetchSettings {
+interface FetchSettings {
   /** 443 except in tests. */
   port: number
   /** Certificates in PEM that are trusted; undefined: the public authorities. */
@@ -63,8 +63,8 @@ function fetched(
       port,
       servername: host,
       path: '/.well-known/mta-sts.txt',
-      headers: { host: port === 443 ? host : `${host}:${port}`, 'user-agent': 'Sterna', accept: 'text/plain' },
-      lookup: guardedLookup(services, port),
+      headers: { 'user-agent': 'Sterna', accept: 'text/plain' },
+      lookup: guardedLookup(services),
       autoSelectFamily: true,
       agent: false,
       minVersion: 'TLSv1.2',
@@ -109,7 +109,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
 
 /** Addresses are checked when the connection is made, and it goes to one that was. */
 const guardedLookup =
-  ({ resolver, mayConnect }: FetchServices, port: number): LookupFunction =>
+  ({ resolver, mayConnect }: FetchServices): LookupFunction =>
   (host, { all }, callback) => {
     Promise.all([resolver.a(host), resolver.aaaa(host)]).then(
       ([four, six]) => {
@@ -117,7 +117,7 @@ const guardedLookup =
           ...four.records.map((address) => ({ address, family: 4 })),
           ...six.records.map((address) => ({ address, family: 6 })),
         ]
-        const allowed = found.filter(({ address }) => mayConnect(address, port))
+        const allowed = found.filter(({ address }) => mayConnect(address))
         const [first] = allowed
         if (!first) return callback(new Error(whyNone(host, found[0]?.address)), '')
         if (all) return callback(null, allowed)

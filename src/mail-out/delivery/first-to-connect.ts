@@ -1,31 +1,33 @@
 import type { Socket } from 'node:net'
 import { call, type Call } from './host-call.ts'
-import type { RouteHost } from './route.ts'
+import type { Lease } from './connection-pool.ts'
 import { connectionFault } from './tls-policy.ts'
+import type { Try } from './tls-trouble.ts'
 
 /** So many addresses of a host are connected to at a time. */
 const maxAtATime = 4
 
+/** A host to be asked, with the right to a connection. */
+export interface Contender {
+  each: Try
+  lease: Lease
+}
+
 /** What came of connecting to several addresses of a host. */
-export interface Race<T> {
+export interface Race {
   /** Null if none answered. `call`: null where there was a connection already. */
-  first: { one: T; call: Call | null } | null
+  first: { one: Contender; call: Call | null } | null
   /** `code`: of the system's error; null after a time-out. */
-  failed: { one: T; fault: string; code: string | null }[]
+  failed: { one: Contender; fault: string; code: string | null }[]
   /** Those that are not needed any more; `isSlow`: they had begun earlier than the first to answer. */
-  overtaken: { one: T; isSlow: boolean }[]
+  overtaken: { one: Contender; isSlow: boolean }[]
   /** True if this process may open no more sockets. */
   isOutOfSockets: boolean
 }
 
-interface Contest<T> {
-  hostOf(one: T): RouteHost
-  /** True of one that is connected already. */
-  isOpen(one: T): boolean
-  /** Called as soon as one is no longer connected to. */
-  onEnded(one: T): void
+interface Contest {
   /** One more address of the host, to be connected to; null if there is none. */
-  next(): T | null
+  next(): Contender | null
   /** How long each may take to answer, and how long the last one is waited for before the next is tried too, ms. */
   connectMs: number
   headStartMs: number
@@ -33,28 +35,28 @@ interface Contest<T> {
 
 /**
  * Connects to one address of a host after the other until one answers, the next one a quarter of a second after the last without giving that up
- * (RFC 8305 5), or as soon as it fails. Never rejects.
+ * (RFC 8305 5), or as soon as it fails. Gives back the leases of the others. Never rejects.
  */
-export const firstToConnect = <T>(begin: T, contest: Contest<T>): Promise<Race<T>> =>
+export const firstToConnect = (begin: Contender, contest: Contest): Promise<Race> =>
   new Promise((resolve) => new Connecting(contest, resolve).start(begin))
 
-class Connecting<T> {
-  readonly #contest: Contest<T>
-  readonly #resolve: (race: Race<T>) => void
-  readonly #race: Race<T> = { first: null, failed: [], overtaken: [], isOutOfSockets: false }
+class Connecting {
+  readonly #contest: Contest
+  readonly #resolve: (race: Race) => void
+  readonly #race: Race = { first: null, failed: [], overtaken: [], isOutOfSockets: false }
   /** In the order in which they were begun. */
-  readonly #running = new Map<T, Call>()
+  readonly #running = new Map<Contender, Call>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(contest: Contest<T>, resolve: (race: Race<T>) => void) {
+  constructor(contest: Contest, resolve: (race: Race) => void) {
     this.#contest = contest
     this.#resolve = resolve
   }
 
-  start(one: T): void {
-    const { isOpen, hostOf, connectMs, headStartMs } = this.#contest
-    if (isOpen(one)) return this.#end({ one, call: null })
-    const made = call(hostOf(one))
+  start(one: Contender): void {
+    const { connectMs, headStartMs } = this.#contest
+    if (one.lease.connection) return this.#end({ one, call: null })
+    const made = call(one.each.host)
     this.#running.set(one, made)
     made.socket
       .once('connect', () => {
@@ -67,7 +69,7 @@ class Connecting<T> {
     this.#timer = setTimeout(() => this.#goOn(), headStartMs)
   }
 
-  #onError(one: T, error: NodeJS.ErrnoException): void {
+  #onError(one: Contender, error: NodeJS.ErrnoException): void {
     const { code = '' } = error
     if (code !== 'EMFILE' && code !== 'ENFILE') return this.#onFault(one, `the connection failed: ${connectionFault(error)}`, code)
     this.#race.isOutOfSockets = true
@@ -76,7 +78,7 @@ class Connecting<T> {
     this.#goOn()
   }
 
-  #onFault(one: T, fault: string, code: string | null): void {
+  #onFault(one: Contender, fault: string, code: string | null): void {
     this.#race.failed.push({ one, fault, code })
     this.#giveUp(one)
     this.#goOn()
@@ -90,7 +92,7 @@ class Connecting<T> {
     else if (this.#running.size === 0) this.#end(null)
   }
 
-  #end(first: Race<T>['first']): void {
+  #end(first: Race['first']): void {
     clearTimeout(this.#timer)
     const begun = [...this.#running.keys()]
     const place = first?.call ? begun.indexOf(first.one) : begun.length
@@ -102,11 +104,11 @@ class Connecting<T> {
     this.#resolve({ ...this.#race, first })
   }
 
-  #giveUp(one: T): void {
+  #giveUp(one: Contender): void {
     const socket = this.#running.get(one)?.socket as Socket
     this.#running.delete(one)
     socket.removeAllListeners('error').removeAllListeners('timeout').removeAllListeners('connect')
     socket.on('error', () => {}).destroy()
-    this.#contest.onEnded(one)
+    one.lease.release(null)
   }
 }

@@ -3,9 +3,8 @@ import { maxTries } from './address-order.ts'
 import { askHost, noteUnopened } from './ask-host.ts'
 import type { Attempt, Deferred, DeliveryRecipient, HostBackoff, Outcome, Postponed } from './attempt.ts'
 import type { Call } from './host-call.ts'
-import type { Lease } from './connection-pool.ts'
 import { attemptOf, draftFor, type Draft } from './draft.ts'
-import { firstToConnect, type Race } from './first-to-connect.ts'
+import { firstToConnect, type Contender, type Race } from './first-to-connect.ts'
 import { ownerOf } from './mx-provider.ts'
 import { unreachable } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
@@ -14,12 +13,6 @@ import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
 import { failureOf, namedObjection, noRecords, publishedFor, unlisted, type PublishedPolicy, type SessionFailure } from './tls-session.ts'
 import { withDane } from './transport-policy.ts'
-
-/** A host to be asked, with the right to a connection. */
-interface Contender {
-  each: Try
-  lease: Lease
-}
 
 /** `connected`: a socket that is connected to it already. */
 type Chosen = Contender & { connected: Call | null }
@@ -74,7 +67,7 @@ export class HostTries {
         lease.release(null)
         continue
       }
-      const draft = (this.#draft ??= draftFor(this.#recipient.id, job, services))
+      const draft = this.#drafted()
       this.#count++
       const [next] = this.#tries
       const hasMore = !lease.connection && next !== undefined && this.#mayRace(each, next)
@@ -93,6 +86,11 @@ export class HostTries {
     const backoff = backoffOfAll(this.#hosts, services)
     if (this.#outcomes.size === 0 && !this.#closed && backoff) return this.#postponed(backoff)
     return { ...attemptOf(this.#draft ?? this.#unconnectedDraft(), this.#outcome(), job), backoff }
+  }
+
+  #drafted(): Draft {
+    const { job, services } = this.#transferring
+    return (this.#draft ??= draftFor(this.#recipient.id, job, services))
   }
 
   #unconnectedDraft(): Draft {
@@ -114,13 +112,12 @@ export class HostTries {
     const { job, services } = this.#transferring
     const found = withDane(policy, await services.daneHosts.find(host, job.destination), job)
     if ('key' in found) {
-      this.#withDane ??= new Set()
-      this.#withDane.add(host.name)
+      ;(this.#withDane ??= new Set()).add(host.name)
       if (found === policy) return { host, policy, because }
       this.#tries = this.#tries.map((each) => (each.host.name === host.name ? { host: each.host, policy: found, because: null } : each))
       return { host, policy: found, because: null }
     }
-    const draft = (this.#draft ??= draftFor(this.#recipient.id, job, services))
+    const draft = this.#drafted()
     const { outcome } = deferral('policy', `${host.name} (${host.address}): ${namedObjection(found.under, found.shown)}`)
     draft.transcript.note(`${host.name}: ${found.shown.fault}`)
     const published = noRecords(host.name)
@@ -128,8 +125,7 @@ export class HostTries {
     draft.last = { host, policy: found.under, because: null }
     draft.connection = null
     this.#outcomes.set(host, outcome)
-    this.#lacking ??= new Set()
-    this.#lacking.add(host.name)
+    ;(this.#lacking ??= new Set()).add(host.name)
     return null
   }
 
@@ -174,8 +170,8 @@ export class HostTries {
     // Once, however many recipients there are.
     const isReported = isPublished && job.recipients[0] === this.#recipient && !this.#closed?.has(each)
     if (isReported) this.#reportUnopened(each.host, publishedFor(each.policy, job.destination), unlisted(why))
-    this.#closed ??= new Map()
-    this.#closed.set(each, isPublished ? deferral('policy', `4.7.5 ${why}`).outcome : bounce(`5.7.30 ${why}`, 'policy'))
+    const outcome = isPublished ? deferral('policy', `4.7.5 ${why}`).outcome : bounce(`5.7.30 ${why}`, 'policy')
+    ;(this.#closed ??= new Map()).set(each, outcome)
   }
 
   #note(each: Try, verdict: HostOutcome, draft: Draft): void {
@@ -201,10 +197,7 @@ export class HostTries {
     if (verdict.nextHost === 'of another owner') {
       for (const other of this.#hosts) if (ownerOf(other.name) === ownerOf(host.name)) failed.set(other, verdict.outcome)
     }
-    if (verdict.nextHost === 'of another name') {
-      this.#lacking ??= new Set()
-      this.#lacking.add(host.name)
-    }
+    if (verdict.nextHost === 'of another name') (this.#lacking ??= new Set()).add(host.name)
   }
 
   /** The first of a host's addresses that answers; null if none does. Those that were not needed are to be tried later. */
@@ -212,9 +205,6 @@ export class HostTries {
     const { timeouts } = this.#transferring.services.connection
     const startedAt = performance.now()
     const race = await firstToConnect(begin, {
-      hostOf: ({ each }) => each.host,
-      isOpen: ({ lease }) => lease.connection !== null,
-      onEnded: ({ lease }) => lease.release(null),
       next: () => this.#nextOf(begin.each),
       connectMs: Math.max(1, Math.min(timeouts.connect, draft.endsAt - startedAt)),
       headStartMs: timeouts.headStart,
@@ -247,7 +237,7 @@ export class HostTries {
     return other.host.name === host.name && other.policy.key === policy.key && !ipv6Refusals.isAside(other.host, performance.now())
   }
 
-  #noteRace({ failed, overtaken }: Race<Contender>, startedAt: number, draft: Draft): void {
+  #noteRace({ failed, overtaken }: Race, startedAt: number, draft: Draft): void {
     const { services, failed: failedHosts } = this.#transferring
     for (const { one, fault, code } of failed) {
       const { host } = one.each

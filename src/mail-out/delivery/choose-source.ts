@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { SourceAddress } from '../../platform/config/source-address.ts'
-import { lastUsed } from '../../platform/last-used.ts'
 import type { DeliveryJob } from './attempt.ts'
 import type { RouteHost } from './route.ts'
 
 /** How long one that the machine has lost is not chosen, ms. */
 const missingForMs = 10 * 60_000
-const maxSources = 1_000
 
 /**
  * Chooses the address that mail leaves from. A message keeps its own over all attempts, as greylisting wants it, and so does all mail of a
@@ -17,7 +15,7 @@ const maxSources = 1_000
 export class SourceChoice {
   readonly #sources: readonly SourceAddress[]
   /** By address, until when. */
-  readonly #missing = lastUsed<number>(maxSources)
+  readonly #missing = new Map<string, number>()
 
   constructor(sources: readonly SourceAddress[]) {
     this.#sources = sources
@@ -36,14 +34,18 @@ export class SourceChoice {
 
   /** The machine does not have it, at least now. True if that is news. */
   noteMissing({ address }: SourceAddress, now: number): boolean {
-    const isNews = (this.#missing.get(address) ?? -Infinity) <= now
+    const isNews = !this.#isMissing(address, now)
     this.#missing.set(address, now + missingForMs)
     return isNews
   }
 
+  #isMissing(address: string, now: number): boolean {
+    return (this.#missing.get(address) ?? -Infinity) > now
+  }
+
   #choose(family: number, about: string, now: number): SourceAddress | undefined {
     const ofFamily = this.#sources.filter(({ address }) => isIP(address) === family)
-    const there = ofFamily.filter(({ address }) => (this.#missing.get(address) ?? -Infinity) <= now)
+    const there = ofFamily.filter(({ address }) => !this.#isMissing(address, now))
     const weighed = (there.length > 0 ? there : ofFamily).map((source) => ({
       source,
       weight: hash('sha256', `${source.address} ${about}`),

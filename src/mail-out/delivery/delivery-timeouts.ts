@@ -24,7 +24,7 @@ const minute = 60_000
 /** RFC 5321 4.5.3.2, and RFC 8305 8. */
 export const standardTimeouts: DeliveryTimeouts = {
   connect: minute / 2,
-  headStart: minute / 240,
+  headStart: 250,
   banner: 5 * minute,
   command: 5 * minute,
   handshake: minute / 2,

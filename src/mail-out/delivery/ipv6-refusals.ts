@@ -27,7 +27,7 @@ export class Ipv6Refusals {
   /** These addresses come last. They may still take the mail of others, and are all there is to a machine without IPv4. */
   asideLast(hosts: RouteHost[], now: number): RouteHost[] {
     const aside = hosts.filter((host) => this.isAside(host, now))
-    return aside.length === 0 ? hosts : [...hosts.filter((host) => !aside.includes(host)), ...aside]
+    return aside.length === 0 ? hosts : [...hosts.filter((host) => !this.isAside(host, now)), ...aside]
   }
 
   /** Why the mail stays if the host refuses IPv6, not the mail, which it may take at another of these; else null. */

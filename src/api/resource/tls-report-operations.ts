@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
-import { dayMs } from '../../notify/tls-report/tls-report.ts'
-import { destinationsOf } from '../../notify/tls-report/tls-report-runner.ts'
-import { findReport, hastenReport, listReports, reportStates, type TlsReportRow } from '../../notify/tls-report/tls-report-store.ts'
+import { dateOf } from '../../notify/tls-report/tls-report.ts'
+import {
+  destinationsOf,
+  findReport,
+  hastenReport,
+  listReports,
+  reportStates,
+  type TlsReportRow,
+} from '../../notify/tls-report/tls-report-store.ts'
 import type { CallTo } from '../operation/call.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
@@ -23,7 +29,7 @@ export const sentTlsReport = resource<TlsReportRow>('SentTlsReport')({
   object: 'sent_tls_report',
   id: z.string().describe('Also its report-id.'),
   domain: z.string().describe('The domain of the recipients, which asks for the report.'),
-  date: [z.iso.date().describe('The day that it is about (UTC).'), ({ day }) => new Date(day * dayMs).toISOString().slice(0, 10)],
+  date: [z.iso.date().describe('The day that it is about (UTC).'), ({ day }) => dateOf(day)],
   status: [z.enum(reportStates).describe('`due`: it is tried for a day. `failed`: it was given up.'), 'state'],
   sessions: z.int().describe('Connections to mail hosts of the domain that day.'),
   failures: z.int().describe('Those of them whose TLS failed.'),

@@ -1,6 +1,7 @@
 import { textPart } from '../../mail/message/compose-parts.ts'
+import { encodeTransfer } from '../../mail/message/transfer-encoding.ts'
 import type { SystemMail } from '../../mail-in/submission/system-mail.ts'
-import { dayMs } from './tls-report.ts'
+import { dateOf, dayMs, spanOf } from './tls-report.ts'
 
 export const reportType = 'application/tlsrpt+gzip'
 
@@ -16,14 +17,9 @@ interface ReportMail {
   packed: Uint8Array
 }
 
-const secondsPerDay = 24 * 60 * 60
-/** What MIME allows in a line of base64, bytes of content. */
-const lineBytes = 57
-
 /** The mail that carries a report on TLS (RFC 8460 3, 5.3). */
 export function composeReportMail({ to, domain, submitter, id, day, packed }: ReportMail): SystemMail {
-  const [beginsAt, endsAt] = [day * dayMs, (day + 1) * dayMs - 1000]
-  const date = new Date(beginsAt).toISOString().slice(0, 10)
+  const { beginsAt, endsAt } = spanOf(day)
   const file = `${submitter}!${domain}!${beginsAt / 1000}!${endsAt / 1000}!${id}.json.gz`
   return {
     to,
@@ -33,21 +29,15 @@ export function composeReportMail({ to, domain, submitter, id, day, packed }: Re
     headers: { 'TLS-Report-Domain': domain, 'TLS-Report-Submitter': submitter, 'TLS-Required': 'No' },
     multipart: 'report; report-type="tlsrpt"',
     parts: [
-      textPart(`This is a report on TLS (RFC 8460) about mail that ${submitter} sent to ${domain} on ${date} (UTC).\r\n`),
+      textPart(`This is a report on TLS (RFC 8460) about mail that ${submitter} sent to ${domain} on ${dateOf(day)} (UTC).\r\n`),
       {
         contentType: reportType,
         fields: [`Content-Disposition: attachment;\r\n filename="${file}"`],
         encoding: 'base64',
-        bytes: inLines(packed),
+        bytes: encodeTransfer(Buffer.from(packed), 'base64').bytes,
       },
     ],
-    expiresIn: secondsPerDay,
+    expiresIn: dayMs / 1000,
     transfer: { requireTls: false },
   }
-}
-
-function inLines(bytes: Uint8Array): Buffer {
-  const lines: string[] = []
-  for (let i = 0; i < bytes.length; i += lineBytes) lines.push(Buffer.from(bytes.subarray(i, i + lineBytes)).toString('base64'))
-  return Buffer.from(`${lines.join('\r\n')}\r\n`)
 }

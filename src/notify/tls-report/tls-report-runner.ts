@@ -10,10 +10,11 @@ import type { SendingDomains } from '../../senders/sending-domain/sending-domain
 import { isSuccess, type WebhookPoster } from '../webhook/post-webhook.ts'
 import { composeReportMail, reportType } from './compose-report-mail.ts'
 import { mailboxOf, reportAddresses } from './report-request.ts'
-import { signingDomain } from './report-sender.ts'
+import { signingDomain } from './signing-domain.ts'
 import { dayMs, sessionsIn, tlsReport } from './tls-report.ts'
 import {
   changeReport,
+  destinationsOf,
   dropReport,
   dropSessions,
   dueReports,
@@ -49,7 +50,7 @@ const spreadMs = 4 * hour
 /** How long a report is tried (RFC 8460 5.5). */
 const triedMs = 24 * hour
 const [firstWaitMs, maxWaitMs] = [5 * minute, 4 * hour]
-/** How long a turn begins new ones, ms: a minute after it has begun comes the next. */
+/** How long a turn goes on taking reports, ms; the next begins a minute after it. */
 const turnMs = 50_000
 /** In one turn of a minute. */
 const maxPlanned = 10_000
@@ -196,9 +197,6 @@ export class TlsReportRunner {
     return after
   }
 }
-
-export const destinationsOf = ({ destinations }: Pick<TlsReportRow, 'destinations'>): Destination[] =>
-  JSON.parse(destinations ?? '[]') as Destination[]
 
 const noted = (row: TlsReportRow, place: number, change: Partial<Destination>): TlsReportRow => ({
   ...row,

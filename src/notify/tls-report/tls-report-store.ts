@@ -45,6 +45,9 @@ export interface TlsReportRow extends Row {
   failures: number
 }
 
+export const destinationsOf = ({ destinations }: Pick<TlsReportRow, 'destinations'>): Destination[] =>
+  JSON.parse(destinations ?? '[]') as Destination[]
+
 export const addSessions = (row: SessionsRow): Statement => ({
   sql: `insert into tls_session (id, day, domain, policy, failure, mx_host, address, source_address, reason, sessions)
         values (:id, :day, :domain, :policy, :failure, :mx_host, :address, :source_address, :reason, :sessions)
@@ -90,7 +93,7 @@ export const planReport = (id: string, { day, domain }: Unplanned, dueAt: number
 export const dueReports = (db: Pick<Database, 'read'>, now: number, most: number): Promise<TlsReportRow[]> =>
   db.read<TlsReportRow>('select * from tls_report where due_at <= :now order by due_at, id limit :most', { now, most })
 
-/** Nobody asks for it, or there is nothing to report; unless another node has made it meanwhile. */
+/** Removes a report that nobody asks for, or that has nothing to report, unless another node has made it meanwhile. */
 export const dropReport = ({ id, day, domain }: TlsReportRow): Statement[] => [
   { sql: 'delete from tls_report where id = :id and report is null', params: { id }, expect: 1 },
   dropSessions(day, domain),
@@ -130,7 +133,7 @@ export function listReports(db: Pick<Database, 'slowRead'>, domain: string | und
 /** How long sessions wait for their report, in days: nobody can use it after that. */
 const maxWaitDays = 3
 
-/** Removes old reports, and sessions that came too late for theirs. @param before epoch, ms */
+/** Removes sessions that came too late for their report, and reports on days before `before` (epoch, ms). */
 export async function sweepReports(db: Pick<Database, 'write'>, now: number, before: number): Promise<void> {
   const [today, day] = [Math.floor(now / dayMs), Math.floor(before / dayMs)]
   await db.write(

@@ -1,6 +1,12 @@
 import type { PublishedPolicy, TlsResultType } from '../../mail-out/delivery/tls-session.ts'
+import { isoTime } from '../../platform/iso-time.ts'
 
 export const dayMs = 24 * 60 * 60_000
+
+/** From the first second of a day (UTC, days since 1970) to its last; epoch, ms. */
+export const spanOf = (day: number) => ({ beginsAt: day * dayMs, endsAt: (day + 1) * dayMs - 1000 })
+
+export const dateOf = (day: number): string => isoTime(day * dayMs).slice(0, 10)
 
 /** Sessions of a day with one domain that had the same end. */
 export interface CountedSessions {
@@ -10,7 +16,7 @@ export interface CountedSessions {
   sessions: number
 }
 
-export interface ReportFrame {
+interface ReportFacts {
   id: string
   /** UTC, days since 1970. */
   day: number
@@ -24,11 +30,12 @@ const maxStrings = 100
 const maxDetails = 1_000
 
 /** A report on TLS (RFC 8460 4.4), as its JSON has it. */
-export function tlsReport({ id, day, organization, contact }: ReportFrame, counted: readonly CountedSessions[]) {
+export function tlsReport({ id, day, organization, contact }: ReportFacts, counted: readonly CountedSessions[]) {
+  const { beginsAt, endsAt } = spanOf(day)
   const byPolicy = Map.groupBy(counted, ({ policy }) => JSON.stringify(policy))
   return {
     'organization-name': organization,
-    'date-range': { 'start-datetime': timeAt(day * dayMs), 'end-datetime': timeAt((day + 1) * dayMs - 1000) },
+    'date-range': { 'start-datetime': timeAt(beginsAt), 'end-datetime': timeAt(endsAt) },
     'contact-info': contact,
     'report-id': id,
     policies: [...byPolicy.values()].map(policyReport),
@@ -36,7 +43,7 @@ export function tlsReport({ id, day, organization, contact }: ReportFrame, count
 }
 
 /** To the second, as the examples of RFC 8460 have it. */
-const timeAt = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z')
+const timeAt = (at: number): string => isoTime(at).replace('.000Z', 'Z')
 
 function policyReport(counted: readonly CountedSessions[]) {
   const { type, strings, domain, mxHosts } = (counted[0] as CountedSessions).policy

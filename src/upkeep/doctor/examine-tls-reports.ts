@@ -1,4 +1,4 @@
-import { signingDomain } from '../../notify/tls-report/report-sender.ts'
+import { signingDomain } from '../../notify/tls-report/signing-domain.ts'
 import { tlsReportSettings } from '../../notify/tls-report/tls-report-settings.ts'
 import { sendsTlsReports } from '../../platform/config/sends-tls-reports.ts'
 import type { Config } from '../../platform/config/settings.ts'

@@ -20,6 +20,10 @@ export async function addressesOf(name: string, resolver: Pick<Names, 'a' | 'aaa
   return [...a.records, ...aaaa.records]
 }
 
+/** Addresses of a name, none if others cannot look it up. */
+export const publishedFor = async (name: string, resolver: Pick<Names, 'a' | 'aaaa'>): Promise<string[]> =>
+  isFullName(name) ? addressesOf(name, resolver) : []
+
 /** The first addresses of each family, at most four. */
 export function someOfEachFamily(addresses: readonly string[]): string[] {
   const [four, six] = [4, 6].map((family) => addresses.filter((address) => isIP(address) === family)) as [string[], string[]]

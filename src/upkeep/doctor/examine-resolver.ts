@@ -1,14 +1,11 @@
+import type { Config } from '../../platform/config/settings.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { parseServer } from '../../platform/dns/dns-sockets.ts'
-import type { DnssecProbe } from '../../platform/dns/validation.ts'
 import { isPublicAddress } from '../../platform/ip-address.ts'
 import type { DnsAnswer, Resolver } from '../../platform/resolver.ts'
 import { type Finding, sayOf } from './finding.ts'
 
-interface DnssecSettings {
-  servers: string[]
-  dnssecProbe: DnssecProbe | null
-}
+type DnssecSettings = Pick<Config['dns'], 'servers' | 'dnssecProbe'>
 
 /**
  * Whether the name servers answer, and tell the truth about names that do not exist: if they return an advertisement's address instead,

@@ -1,45 +1,10 @@
 import { isIP } from 'node:net'
 import type { SourceAddress } from '../../platform/config/source-address.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
-import { isPublicAddress } from '../../platform/ip-address.ts'
-import { isFullName } from '../../platform/smtp/domain-name.ts'
-import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses, type SendingAddress } from './examine-host-name.ts'
+import { examineReverseDns, judgeHostName, publishedFor } from './examine-host-name.ts'
 import { bestGreeting, hasNoWay, isGreeted, shownGreeting, type Greeter, type Greet } from './examine-port-25.ts'
 import { type Finding, sayOf } from './finding.ts'
-
-interface SourceServices {
-  hostname: string
-  /** What is set. */
-  sources: readonly SourceAddress[]
-  resolver: Pick<DnsResolver, 'a' | 'aaaa'>
-}
-
-/** An address that mail leaves from, and what we call ourselves there. */
-export interface NamedAddress extends SendingAddress {
-  name: string
-}
-
-/**
- * What mail leaves from, as others see it: of a family with source addresses these, else what the system may choose. One that is not public is behind
- * NAT, so we assume the address of its name.
- */
-export async function namedAddresses(
-  { hostname, sources, resolver }: SourceServices,
-  interfaceAddresses: string[],
-): Promise<NamedAddress[]> {
-  const found = await publishedFor(hostname, resolver)
-  const isListed = (family: number): boolean => sources.some(({ address }) => isIP(address) === family)
-  const ofSystem = sendingAddresses(interfaceAddresses, found).filter(({ address }) => !isListed(isIP(address)))
-  const listed = await Promise.all(
-    sources.map(async ({ address, ehloName }): Promise<NamedAddress[]> => {
-      const name = ehloName ?? hostname
-      if (isPublicAddress(address)) return [{ address, isOwn: true, name }]
-      const published = (await publishedFor(name, resolver)).filter((each) => isIP(each) === isIP(address) && isPublicAddress(each))
-      return published.map((each) => ({ address: each, isOwn: false, name }))
-    }),
-  )
-  return [...ofSystem.map((each) => ({ ...each, name: hostname })), ...listed.flat()]
-}
+import type { NamedAddress } from './named-addresses.ts'
 
 /** The names in EHLO and the reverse DNS, for each name and its addresses; hostname is judged in any case. */
 export async function examineNames(hostname: string, sending: NamedAddress[], resolver: DnsResolver): Promise<Finding[]> {
@@ -74,6 +39,3 @@ export async function examineSources(
   })
   return (await Promise.all(findings)).flat()
 }
-
-const publishedFor = async (name: string, resolver: Pick<DnsResolver, 'a' | 'aaaa'>): Promise<string[]> =>
-  isFullName(name) ? addressesOf(name, resolver) : []

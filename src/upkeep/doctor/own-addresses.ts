@@ -5,7 +5,7 @@ import type { Database } from '../../platform/store/database.ts'
 import { listNodes } from '../../platform/store/node-rows.ts'
 import { type ServerRecord, serverRecords } from '../../senders/sending-domain/server-records.ts'
 import { realHost } from './doctor-host.ts'
-import { namedAddresses } from './examine-sources.ts'
+import { namedAddresses } from './named-addresses.ts'
 
 interface MachineServices {
   config: Config

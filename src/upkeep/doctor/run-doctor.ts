@@ -10,7 +10,6 @@ import type { SendingDomains } from '../../senders/sending-domain/sending-domain
 import { authorityName } from '../../platform/certificate/acme-certificates.ts'
 import { keptAttempts } from '../../platform/certificate/acme-state.ts'
 import { issuedId, keptChain, selfSigned } from '../../platform/certificate/certificate-rows.ts'
-import { isFullName } from '../../platform/smtp/domain-name.ts'
 import { realHost, type DoctorHost } from './doctor-host.ts'
 import { examineBaseUrl } from './examine-base-url.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
@@ -18,7 +17,7 @@ import { judgeAttempts, judgeCertificate } from './examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
 import { judgeDatabase, judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
-import { addressesOf, judgeHostName, someOfEachFamily } from './examine-host-name.ts'
+import { addressesOf, judgeHostName, publishedFor, someOfEachFamily } from './examine-host-name.ts'
 import { judgeFamilies } from './examine-families.ts'
 import { judgeNodes } from './examine-nodes.ts'
 import { examineKeyFile } from './examine-key-file.ts'
@@ -26,8 +25,9 @@ import { examinePort25 } from './examine-port-25.ts'
 import { examineEachServer, examineResolver } from './examine-resolver.ts'
 import { judgeTlsReports } from './examine-tls-reports.ts'
 import { examineWayBack } from './examine-way-back.ts'
-import { examineNames, examineSources, namedAddresses } from './examine-sources.ts'
+import { examineNames, examineSources } from './examine-sources.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
+import { namedAddresses } from './named-addresses.ts'
 
 interface DoctorServices extends Pick<BaseServices, 'db' | 'clock' | 'files'> {
   config: Config
@@ -112,8 +112,7 @@ async function examineAddresses({ config, resolver, host, nodes }: DoctorService
   const told = new Set(nodes.flatMap(({ addresses }) => addresses))
   for (const { address } of ofMachine) told.delete(address)
   if (delivery.smarthost) {
-    const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
-    const named = judgeHostName(hostname, found, ofMachine)
+    const named = judgeHostName(hostname, await publishedFor(hostname, resolver), ofMachine)
     return [named, ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('via_smarthost'))]
   }
   // What other nodes call themselves at theirs is known to them.
@@ -134,7 +133,7 @@ async function examineReturnPath({ config, resolver, host }: DoctorServices): Pr
 
 async function examineListeners({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
   const { hostname, http, submission, returnPath } = config
-  const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
+  const found = await publishedFor(hostname, resolver)
   const listening = [
     { name: 'return_path.listen', places: returnPath.listen },
     { name: 'submission.listen', places: submission.listen },

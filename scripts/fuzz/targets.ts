@@ -202,7 +202,7 @@ export const targets: Record<string, Target> = {
       ),
     longest: 16 * 1024,
     run: (input) => {
-      const mail = parseMailCommand(input, { isSecure: true, submittedAt: 1_800_000_000_000 })
+      const mail = parseMailCommand(input, true, 1_800_000_000_000)
       return shape(mail) + ('code' in mail ? '' : shape(parseRcptCommand(input, mail)))
     },
   },

@@ -19,14 +19,6 @@ export interface MailCommand {
   asked: AskedOptions | null
 }
 
-/** What MAIL may ask for here. */
-export interface MailTerms {
-  /** True over TLS, where REQUIRETLS is offered. */
-  isSecure: boolean
-  /** When it comes, epoch ms, from a submitter; null: from others, who are not offered what submitters are. */
-  submittedAt: number | null
-}
-
 /** RCPT TO with its parameters (RFC 5321 4.1.1.3). */
 export interface RcptCommand {
   /** `local@domain`, domain in A-labels and lower case. */
@@ -42,11 +34,13 @@ const badParameters = (text: string): Reply => replyOf(501, '5.5.4', text)
 /**
  * Parses a line `MAIL FROM:<…> …`, or says what is wrong with it. A parameter of the envelope never costs the mail: a value that cannot be
  * understood is ignored.
+ * @param isSecure true over TLS, where REQUIRETLS is offered
+ * @param submittedAt when a submitter sends it, epoch ms; null for anyone else: FUTURERELEASE, DELIVERBY and MT-PRIORITY are for submitters
  */
-export function parseMailCommand(line: Uint8Array, terms: MailTerms): MailCommand | Reply {
+export function parseMailCommand(line: Uint8Array, isSecure: boolean, submittedAt: number | null): MailCommand | Reply {
   const parts = splitCommand(line, mailFrom)
   if (!parts) return replyOf(501, '5.1.7', 'Write MAIL FROM:<address> (RFC 5321 4.1.1)')
-  const parameters = parseParameters(parts.parameters, ofMail, terms)
+  const parameters = parseParameters(parts.parameters, knownInMail(isSecure, submittedAt !== null))
   if (!(parameters instanceof Map)) return parameters
   const size = parameters.get('SIZE') ?? ''
   const ret = parameters.get('RET') ?? ''
@@ -54,7 +48,7 @@ export function parseMailCommand(line: Uint8Array, terms: MailTerms): MailComman
   const parsed = parsePath(parts.path)
   if (!parsed.ok) return replyOf(553, '5.1.7', `The sender address cannot be used. ${parsed.fault}`)
   if (!smtputf8 && isInternational(parts.path)) return needsSmtputf8
-  const asked = asksFor(parameters) ? readTransferParameters(parameters, terms.submittedAt ?? 0) : null
+  const asked = asksFor(parameters) ? readTransferParameters(parameters, submittedAt ?? 0) : null
   if (asked && 'code' in asked) return asked
   return {
     reversePath: parsed.address?.address ?? null,
@@ -73,7 +67,7 @@ export function parseMailCommand(line: Uint8Array, terms: MailTerms): MailComman
 export function parseRcptCommand(line: Uint8Array, mail: MailCommand, postmaster?: string): RcptCommand | Reply {
   const parts = splitCommand(line, rcptTo)
   if (!parts) return replyOf(501, '5.1.3', 'Write RCPT TO:<address> (RFC 5321 4.1.1)')
-  const parameters = parseParameters(parts.parameters, ofRcpt, null)
+  const parameters = parseParameters(parts.parameters, ofRcpt)
   if (!(parameters instanceof Map)) return parameters
   const notify = readNotify(parameters.get('NOTIFY'))
   const orcpt = readOriginalRecipient(parameters.get('ORCPT'))
@@ -111,21 +105,27 @@ function splitCommand(line: Uint8Array, form: RegExp): { path: string; parameter
 const parameterSyntax = /^([a-z0-9][a-z0-9-]*)(?:=([^\x00-\x20\x7f]*))?$/i
 
 const ofMail = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
+const ofSecureMail = new Set([...ofMail, 'REQUIRETLS'])
+const ofSubmission = new Set([...ofMail, ...submissionParameters])
+const ofSecureSubmission = new Set([...ofSecureMail, ...submissionParameters])
 const ofRcpt = new Set(['NOTIFY', 'ORCPT'])
-/** Given twice, they contradict themselves. */
+/** What asks for more than the envelope. Each may be given once. */
 const once = new Set(['REQUIRETLS', ...submissionParameters])
 
-/** @param terms null: of RCPT, for which nothing more is offered */
-function parseParameters(text: string, known: ReadonlySet<string>, terms: MailTerms | null): Parameters | Reply {
+function knownInMail(isSecure: boolean, isSubmitted: boolean): ReadonlySet<string> {
+  if (isSubmitted) return isSecure ? ofSecureSubmission : ofSubmission
+  return isSecure ? ofSecureMail : ofMail
+}
+
+function parseParameters(text: string, known: ReadonlySet<string>): Parameters | Reply {
   const parameters: Parameters = new Map()
   if (text === '') return parameters
   for (const word of text.split(/[ \t]/).filter((part) => part !== '')) {
     const parsed = parameterSyntax.exec(word)
     const name = parsed?.[1]?.toUpperCase()
     if (name === undefined) return badParameters('A parameter is a keyword, or a keyword and a value joined by =')
-    const isOnce = terms !== null && once.has(name) && (name === 'REQUIRETLS' ? terms.isSecure : terms.submittedAt !== null)
-    if (!known.has(name) && !isOnce) return replyOf(555, '5.5.4', `The parameter ${name} is unknown`)
-    if (isOnce && parameters.has(name)) return badParameters(`The parameter ${name} is given twice`)
+    if (!known.has(name)) return replyOf(555, '5.5.4', `The parameter ${name} is unknown`)
+    if (once.has(name) && parameters.has(name)) return badParameters(`The parameter ${name} is given twice`)
     if (!parameters.has(name)) parameters.set(name, parsed?.[2] ?? null)
   }
   return parameters

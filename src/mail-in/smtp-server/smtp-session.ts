@@ -115,7 +115,7 @@ export class SmtpSession {
   ): Reply | Promise<Reply> {
     if (this.#mail) return replyOf(503, '5.5.1', 'A message has already begun, send RSET to drop it')
     const { maxMessageBytes, submissionClock } = this.#settings
-    const mail = parseMailCommand(command, { isSecure, submittedAt: submissionClock?.now() ?? null })
+    const mail = parseMailCommand(command, isSecure, submissionClock?.now() ?? null)
     if ('code' in mail) return mail
     if (mail.size !== null && mail.size > maxMessageBytes) return tooBig(maxMessageBytes)
     const refusal = mayBegin(mail)

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseMailCommand, parseRcptCommand, type MailTerms } from '../../../src/mail-in/smtp-server/envelope-command.ts'
+import { parseMailCommand, parseRcptCommand } from '../../../src/mail-in/smtp-server/envelope-command.ts'
 import { anyCharacter } from '../../support/any-character.ts'
 
 const now = Date.UTC(2026, 10, 21, 8)
 const submitted = { isSecure: true, submittedAt: now }
-const mailOf = (line: string, terms: MailTerms = submitted) => parseMailCommand(Buffer.from(line), terms)
+const mailOf = (line: string, { isSecure, submittedAt }: { isSecure: boolean; submittedAt: number | null } = submitted) =>
+  parseMailCommand(Buffer.from(line), isSecure, submittedAt)
 const plain = { reversePath: 'me@example.com', size: null, smtputf8: false, ret: null, envid: null, asked: null }
 const rcptOf = (line: string, smtputf8 = false) => parseRcptCommand(Buffer.from(line), { ...plain, smtputf8 })
 const rcpt = { forwardPath: 'you@example.net', notify: null, orcpt: null }
@@ -198,7 +199,7 @@ test('any bytes get an answer, and what is taken has no control character', () =
   )
   fc.assert(
     fc.property(anything, (bytes) => {
-      const parsed = parseMailCommand(Buffer.concat([Buffer.from('MAIL FROM:<a@b.example> ENVID='), bytes]), submitted)
+      const parsed = parseMailCommand(Buffer.concat([Buffer.from('MAIL FROM:<a@b.example> ENVID='), bytes]), true, now)
       if ('code' in parsed) return parsed.code >= 500
       return /^[\x21-\x3c\x3e-\x7e]*$/.test(parsed.envid ?? '')
     }),

@@ -19,7 +19,7 @@ export async function findDmarc(domain: string, resolver: Pick<Resolver, 'txt'>)
   // What is wrong at the domain itself is what its owner can mend.
   const walked = await walk(domain, resolver, (found) => found.at === domain && !isMissing(found))
   if (walked === null) return null
-  const own = walked.find(({ at }) => at === domain)
+  const [own] = walked
   if (own && !isMissing(own)) return own
   const found = recordsIn(walked)
   const organizational = organizationalIn(domain, found)
@@ -54,10 +54,11 @@ function organizationalIn(domain: string, found: FoundRecord[]): string {
 }
 
 /** The name right below `parent` on the way to `domain`. */
-const childOf = (parent: string, domain: string): string => {
-  const labels = domain.split('.')
-  return labels.slice(-parent.split('.').length - 1).join('.')
-}
+const childOf = (parent: string, domain: string): string =>
+  domain
+    .split('.')
+    .slice(-parent.split('.').length - 1)
+    .join('.')
 
 /**
  * What is at the domain and the names above it (RFC 9989 4.10), up to a record that says whether its domain is a public suffix. Null if

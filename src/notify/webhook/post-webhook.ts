@@ -168,8 +168,13 @@ function guardedConnector(
     )
   }
   // undici's types omit what it passes to net.connect and tls.connect.
-  const ofTls = { allowH2: false, rejectUnauthorized: !trustsAnyCertificate }
-  const options = { lookup, timeout: timeoutMs, autoSelectFamily: true, ...ofTls } as buildConnector.BuildOptions
+  const options = {
+    lookup,
+    timeout: timeoutMs,
+    autoSelectFamily: true,
+    allowH2: false,
+    rejectUnauthorized: !trustsAnyCertificate,
+  } as buildConnector.BuildOptions
   const connect = newConnector(options)
   return (target, callback) => {
     // net.connect does not look up literal addresses, so `lookup` never sees them.

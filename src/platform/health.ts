@@ -14,7 +14,7 @@ const messages = {
     'Mail to these domains waits and does not bounce. Set dns.servers to a working resolver, preferably your own on this machine.',
   dnssec:
     'Name servers of dns.servers have stopped validating DNSSEC, so DANE no longer protects mail: {servers}. Mail for destinations that have ' +
-    'had TLSA records waits for an hour at least, and then leaves as without DANE. Make them validate again; sterna doctor shows whether they do.',
+    'had TLSA records waits at least an hour, and then leaves as if there were no DANE. Make them validate again; sterna doctor shows whether they do.',
   smarthost_login:
     'The smarthost refuses our login. Mail waits and does not bounce. The log has its reply: ' +
     'correct delivery.smarthost_user and the password, and restart.',

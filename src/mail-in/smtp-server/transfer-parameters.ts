@@ -47,7 +47,7 @@ export function readTransferParameters(parameters: Parameters, now: number): Ask
 }
 
 /**
- * For how many seconds a message is tried that is to be returned at a time, counted from when it is released, epoch ms; null: as usual.
+ * How many seconds to try a message that must be returned at a set time, counted from its release (epoch, ms); null: as long as usual.
  * Refused if too few are left.
  */
 export function expiryBy(by: DeliverBy | null | undefined, releasedAt: number): number | null | Reply {

@@ -36,7 +36,7 @@ export interface NoticeOriginal {
   arrivedAt: number
   /** True if a header field or an address needed RFC 6531. */
   smtputf8: boolean
-  /** True if it may travel only over TLS, and what tells of it too (RFC 8689 4.2.3). */
+  /** True if the message, and so every notice of it, may travel only with REQUIRETLS (RFC 8689 5). */
   requireTls: boolean
   /** What we return of it: all, or the header alone. Lines end with CRLF. */
   returned: { isWhole: boolean; bytes: Uint8Array }

@@ -11,13 +11,14 @@ type StoredOriginal = Pick<ToldRow, 'subject' | 'message_id_header' | 'size' | '
 const maxHeaderLength = 64 * 1024
 
 /**
- * What to return of a message: all of it if requested, if it failed (RFC 3461 4.3), it is small and need not travel over TLS (RFC 8689 5);
+ * What to return of a message: all of it if requested, if it failed (RFC 3461 4.3), it is small, and it did not come with REQUIRETLS (RFC 8689 5);
  * else the header, which is rebuilt from other columns if the content was deleted.
  * @param firstChunk of the content; null if it was deleted
  */
 export function returnedContent(stored: StoredOriginal, action: NoticeAction, firstChunk: Uint8Array | null): NoticeOriginal['returned'] {
-  const mayLeave = requireTlsOf(stored.transfer) !== true
-  const isWhole = mayLeave && stored.ret === 'full' && action === 'failed' && stored.size <= chunkSize && firstChunk?.length === stored.size
+  const mayReturnBody = requireTlsOf(stored.transfer) !== true
+  const isWhole =
+    mayReturnBody && stored.ret === 'full' && action === 'failed' && stored.size <= chunkSize && firstChunk?.length === stored.size
   if (firstChunk && isWhole) return { isWhole, bytes: Buffer.from(firstChunk) }
   return { isWhole: false, bytes: firstChunk ? headerOf(firstChunk) : headerFrom(stored) }
 }

@@ -3,7 +3,7 @@ import { WorkLoop } from '../../platform/store/work-loop.ts'
 import type { KeyRing } from './key-ring.ts'
 import { sealAnew } from './sealed-secrets.ts'
 
-/** What a node seals just before it knows of a key is stored by then, if at all, ms. */
+/** By then a node has stored whatever it sealed before it heard of a new key, ms. */
 const storedMs = 60_000
 
 interface SealingServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log'> {

@@ -25,7 +25,7 @@ type QueueServices = Opened & {
   reprieve: Reprieve
   /** True if the clock was set back while the server was off. */
   isClockBehind: boolean
-  /** Null if nobody is told of them. */
+  /** Null if no reports on TLS are sent. */
   sessionCounts: SessionCounts | null
 }
 

@@ -176,7 +176,10 @@ export const emailResource = resource<
       .describe('The tracking in effect: what the email requested, else the setting of its domain.'),
     ({ message }) => storedTracking(message.tracking) ?? noTracking,
   ],
-  require_tls: [z.boolean().nullable().describe('As it was asked for.'), ({ message }) => requireTlsOf(message.transfer)],
+  require_tls: [
+    z.boolean().nullable().describe('What was asked of TLS: see require_tls of a new email. Null: nothing.'),
+    ({ message }) => requireTlsOf(message.transfer),
+  ],
   recipients: [
     z.array(emailRecipient.schema),
     ({ recipients, lastBounces, stopping }) =>
@@ -204,7 +207,10 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   outcome: z.enum(['delivered', 'deferred', 'bounced']),
   mx_host: z.string().nullable(),
   address: z.string().nullable().describe('The IP address of the host.'),
-  source_address: z.string().nullable().describe('Ours, that it left from; null unless `delivery.source_addresses` is set.'),
+  source_address: z
+    .string()
+    .nullable()
+    .describe('Our address that the connection came from; null unless `delivery.source_addresses` is set.'),
   tls: [attemptTls, ({ tls }) => readTlsText(tls).tls],
   tls_policy: [
     z.enum(tlsPolicies).nullable().describe('What was required of the connection; null if the attempt ended before that was known.'),
@@ -215,7 +221,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
       .enum(policySources)
       .nullable()
       .describe(
-        "Who required it: `operator`, for the recipient's domain; `sender`, the sender's domain; `smarthost`, the settings of the smarthost; `mta_sts`, what the recipient's domain publishes; `message`, `require_tls`. Null: nobody.",
+        "Who required it: `operator`, for the recipient's domain; `sender`, the sender's domain; `smarthost`, the settings of the smarthost; `mta_sts`, what the recipient's domain publishes; `dane`, the TLSA records of the host; `message`, `require_tls`. Null: nobody.",
       ),
     ({ tls }) => readTlsText(tls).source,
   ],

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { CheckParams, FieldFault } from '../../platform/errors.ts'
 import { headerTextFault } from '../../mail/message/check-headers.ts'
 import { isTagValue, maxTagValueLength, parseScheduledAt, sendLimits, tagName, topicFault } from '../../mail/message/send-limits.ts'
-import { isTlsNotRequired, tlsRequiredField, type SendOptions } from '../../mail/message/send-options.ts'
+import { isTlsNotRequired, isTlsRequiredField, type SendOptions } from '../../mail/message/send-options.ts'
 import type { TransferOptions } from '../../mail/message/transfer-options.ts'
 import { attachmentContent } from './attachment-content.ts'
 
@@ -162,7 +162,7 @@ const shape = {
     .boolean()
     .nullish()
     .describe(
-      '`true`: it travels only over TLS, verified at every step, and bounces where that is not offered (REQUIRETLS, RFC 8689). `false`: the ' +
+      '`true`: it travels only over TLS, verified at every hop, and bounces where that is not offered (REQUIRETLS, RFC 8689). `false`: the ' +
         "recipient's policies on TLS do not hold it up (the message gets `TLS-Required: No`).",
     ),
   template: template.nullish().describe('Replaces `html` and `text`.'),
@@ -231,7 +231,7 @@ export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, n
 function transferOf({ require_tls: requireTls, headers }: EmailInput): TransferOptions | null {
   if (typeof requireTls === 'boolean') return { requireTls }
   for (const name in headers) {
-    if (name.toLowerCase() === tlsRequiredField && isTlsNotRequired(headers[name] ?? '')) return { requireTls: false }
+    if (isTlsRequiredField(name) && isTlsNotRequired(headers[name] ?? '')) return { requireTls: false }
   }
   return null
 }

@@ -4,7 +4,7 @@ import { checkHeaders } from '../../mail/message/check-headers.ts'
 import { attachmentFault, compose, type OutgoingEmail } from '../../mail/message/compose.ts'
 import { toContent } from '../../mail/message/content.ts'
 import { envelopeTo, recipientTo, recipientTypes, type EnvelopeRecipient } from '../../mail/message/envelope.ts'
-import { tlsRequiredField } from '../../mail/message/send-options.ts'
+import { isTlsRequiredField } from '../../mail/message/send-options.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import { comparedAddress, parseAddress } from '../../platform/smtp/address.ts'
 import { displayNameFault, parseMailbox, type Mailbox, type ParsedMailbox } from '../../platform/smtp/mailbox.ts'
@@ -145,11 +145,9 @@ const outgoingFor = (
   attachments: OutgoingEmail['attachments'],
 ): OutgoingEmail => {
   const own = headers ?? {}
-  const all = requireTls === false && !Object.keys(own).some(isTlsRequired) ? { ...own, 'TLS-Required': 'No' } : own
+  const all = requireTls === false && !Object.keys(own).some(isTlsRequiredField) ? { ...own, 'TLS-Required': 'No' } : own
   return { from, to, cc, replyTo, subject, html: html || null, text, headers: all, attachments }
 }
-
-const isTlsRequired = (name: string): boolean => name.toLowerCase() === tlsRequiredField
 
 const tooManyRecipients = (count: number): SternaError =>
   new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc can have at most ${maxRecipients} together.`)

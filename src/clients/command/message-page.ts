@@ -24,7 +24,7 @@ export function messagePage(email: Email, { account_id: accountId, source, size,
     `  status    ${email.status}${email.scheduled_at === null ? '' : `, scheduled for ${email.scheduled_at}`}`,
     ...(email.require_tls === null
       ? []
-      : [`  TLS       ${email.require_tls ? 'demanded at every step' : "whatever the recipient's policies say"}`]),
+      : [`  TLS       ${email.require_tls ? 'required at every hop' : "not required, even by the recipient's policies"}`]),
     ...email.recipients.flatMap((recipient) => ['', ...recipientLines(recipient, attempts)]),
   ]
   return `${lines.map(printable).join('\n')}\n`

@@ -85,7 +85,7 @@ const readers = Object.entries(fieldReaders)
 
 export const optionFieldNames = Object.keys(fieldReaders)
 /** RFC 8689 5: an option too, but one that goes on with the message. */
-export const tlsRequiredField = 'tls-required'
+const tlsRequiredField = 'tls-required'
 const optionNames = new Set([...optionFieldNames, tlsRequiredField])
 
 /** Parses the option fields. Each may occur only once; a malformed one is refused, never ignored. */
@@ -113,6 +113,8 @@ function readTlsRequired(fields: readonly HeaderField[]): TransferOptions | null
   const [field, another] = fieldsNamed(fields, tlsRequiredField)
   return field && !another && isTlsNotRequired(field.value) ? { requireTls: false } : null
 }
+
+export const isTlsRequiredField = (name: string): boolean => name.toLowerCase() === tlsRequiredField
 
 export const isTlsNotRequired = (value: string): boolean => /^\s*no\s*$/i.test(value)
 

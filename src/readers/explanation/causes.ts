@@ -136,7 +136,7 @@ export const causes = {
   },
   require_tls: {
     owner: 'sender',
-    what: 'Whoever sent the message demands TLS at every step (REQUIRETLS), which the receiving server does not offer.',
+    what: 'The sender requires TLS at every hop (REQUIRETLS), which the receiving server does not offer.',
     advice: 'Send it without REQUIRETLS, or in another way. The other side needs MTA-STS or DNSSEC, a valid certificate, and REQUIRETLS.',
   },
   characters: {

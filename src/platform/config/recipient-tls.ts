@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isHostname, SettingFault, type SettingType } from './setting-types.ts'
+import { isHostname, list, SettingFault, type SettingType } from './setting-types.ts'
 
 /**
  * What is required of connections (RFC 7435), the least first. `opportunistic`: encrypted if the host offers it, whatever its certificate;
@@ -48,23 +48,26 @@ export const recipientTlsText = (policies: RecipientTls): string[] =>
 
 /** A list of `DOMAIN=POLICY`; `none` for an empty one. */
 export const recipientTls = (max: number): SettingType<RecipientTls> => ({
-  title: 'list of: domain=policy',
+  title: listed.title,
   parse(given) {
-    const entries = given === null || given === 'none' ? [] : typeof given === 'string' ? given.split(',') : [given].flat()
+    const entries = listed.parse(given)
     if (entries.length > max) throw new SettingFault(`it has ${entries.length} domains; ${max} are the most.`)
     const policies: Record<string, TlsPolicy> = {}
-    for (const entry of entries) {
-      const [, domain, word] = /^\s*([^=\s]+)=(\S+)\s*$/.exec(String(entry)) ?? []
-      const policy = tlsPolicies.find((each) => each === word)
-      if (domain === undefined || policy === undefined) {
-        throw new SettingFault(
-          `${JSON.stringify(entry)} is not a domain with its policy. Write it like bank.example=verify, with one of ${tlsPolicies.join(', ')}.`,
-        )
-      }
-      const name = parseRecipientDomain(domain)
+    for (const [name, policy] of entries) {
       if (Object.hasOwn(policies, name)) throw new SettingFault(`${name} is listed twice.`)
       policies[name] = policy
     }
     return policies
   },
 })
+
+function domainWithPolicy(given: unknown): [domain: string, policy: TlsPolicy] {
+  const [, domain, word] = /^\s*([^=\s]+)=(\S+)\s*$/.exec(String(given)) ?? []
+  const policy = tlsPolicies.find((each) => each === word)
+  if (domain !== undefined && policy !== undefined) return [parseRecipientDomain(domain), policy]
+  throw new SettingFault(
+    `${JSON.stringify(given)} is not a domain with its policy. Write it like bank.example=verify, with one of ${tlsPolicies.join(', ')}.`,
+  )
+}
+
+const listed = list({ title: 'domain=policy', parse: domainWithPolicy })

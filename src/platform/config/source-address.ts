@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { hostname, SettingFault, type SettingType } from './setting-types.ts'
+import { hostname, list, SettingFault, type SettingType } from './setting-types.ts'
 
 /** An address of this machine that mail leaves from. */
 export interface SourceAddress {
@@ -10,11 +10,10 @@ export interface SourceAddress {
 
 /** A list of `ADDRESS NAME` or `ADDRESS`; `none` for an empty one. */
 export const sourceAddresses = (max: number): SettingType<SourceAddress[]> => ({
-  title: 'list of: address name',
+  title: listed.title,
   parse(given) {
-    const entries = given === null || given === 'none' ? [] : typeof given === 'string' ? given.split(',') : [given].flat()
-    if (entries.length > max) throw new SettingFault(`it has ${entries.length} addresses; ${max} are the most.`)
-    const sources = entries.map(sourceAddress)
+    const sources = listed.parse(given)
+    if (sources.length > max) throw new SettingFault(`it has ${sources.length} addresses; ${max} are the most.`)
     const addresses = sources.map(({ address }) => address)
     const twice = addresses.find((address, place) => addresses.indexOf(address) < place)
     if (twice !== undefined) throw new SettingFault(`${twice} is listed twice.`)
@@ -33,3 +32,5 @@ function sourceAddress(given: unknown): SourceAddress {
 }
 
 const isUnspecified = (address: string): boolean => /^[0:.]+$/.test(address)
+
+const listed = list<SourceAddress>({ title: 'address name', parse: sourceAddress })

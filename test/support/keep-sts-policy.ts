@@ -1,4 +1,4 @@
-import type { KnownSts } from '../../src/mail-out/mta-sts/sts-policies.ts'
+import type { KnownSts } from '../../src/mail-out/mta-sts/known-sts.ts'
 import type { BaseServices } from '../../src/platform/base-services.ts'
 
 /** The MTA-STS policy of a domain, as if mail had gone by it; gives the domain. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { stsExpiry, type KnownSts } from '../../mail-out/mta-sts/sts-policies.ts'
+import { stsExpiry, type KnownSts } from '../../mail-out/mta-sts/known-sts.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import { parseDomain } from '../../platform/smtp/domain-name.ts'

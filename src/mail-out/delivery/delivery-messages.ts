@@ -6,7 +6,7 @@ import type { ClassicalHost } from './classical-hosts.ts'
 import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
-import type { KnownSts } from '../mta-sts/sts-policies.ts'
+import type { KnownSts } from '../mta-sts/known-sts.ts'
 import type { SessionSum } from './session-tally.ts'
 import type { Smarthost } from './smarthost.ts'
 

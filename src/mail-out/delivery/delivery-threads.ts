@@ -9,10 +9,9 @@ import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.t
 import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
-import type { KnownSts } from '../mta-sts/sts-policies.ts'
+import { heldPolicies, type KnownSts } from '../mta-sts/known-sts.ts'
 import { Outbox } from './outbox.ts'
 import type { SessionSum } from './session-tally.ts'
-import { heldPolicies } from './sts-lookup.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 
 export interface DeliveryOptions extends Omit<DeliverySettings, 'sharedCells'> {

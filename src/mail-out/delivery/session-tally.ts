@@ -8,7 +8,10 @@ export interface SessionSum extends TlsSession {
 /** What is lost if the thread crashes. */
 const handOverMs = 2_000
 
-/** Counts the TLS sessions of one thread, and hands over their sums every two seconds: mail at a connection each would else be a message each. */
+/**
+ * Counts the TLS sessions of one thread, and hands over their sums every two seconds: otherwise each connection would cost a message between
+ * threads.
+ */
 export class SessionTally {
   readonly #take: (sums: SessionSum[]) => void
   readonly #sums = new Map<string, SessionSum>()

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { lastUsed } from '../../platform/last-used.ts'
 import type { Resolver } from '../../platform/resolver.ts'
 import type { FetchFault } from '../mta-sts/fetch-sts-policy.ts'
+import { heldPolicies, mayTryAgain, needsFetch, stsInForce, stsRecordName, type KnownSts } from '../mta-sts/known-sts.ts'
 import { announcedId, type StsPolicy } from '../mta-sts/sts-policy.ts'
-import { heldBytesEach, maxHeldBytes, mayTryAgain, needsFetch, stsInForce, stsRecordName, type KnownSts } from '../mta-sts/sts-policies.ts'
 
 interface StsLookupServices {
   resolver: Pick<Resolver, 'txt'>
@@ -21,22 +21,6 @@ const dayMs = 24 * 3_600_000
 
 /** What a domain publishes: a policy; why the one that it announces could not be fetched; or null, nothing. */
 export type StsFound = StsPolicy | FetchFault | null
-
-/** The bytes that it takes, about. */
-const sizeOfKnown = ({ policy }: KnownSts): number => heldBytesEach + (policy?.mx ?? []).reduce((size, name) => size + name.length + 20, 0)
-
-/**
- * What is held in memory, by domain.
- * @param letGo called for each domain that there is no room for any more; from then on only the store knows all
- */
-export const heldPolicies = (letGo: (domain: string) => void): LRUCache<string, KnownSts> =>
-  new LRUCache({
-    maxSize: maxHeldBytes,
-    sizeCalculation: sizeOfKnown,
-    dispose: (_, domain, why) => {
-      if (why === 'evict') letGo(domain)
-    },
-  })
 
 /**
  * Which MTA-STS policy mail for a domain goes by, as a delivery thread knows it. The DNS is asked whether there is another one, at most once a
@@ -144,5 +128,5 @@ export class StsLookup {
 
 const askedKey = (domain: string, id: string | null): string => (id === null ? domain : `${domain} ${id}`)
 
-/** An older one is of what the domain announces no more, or it would have been tried again. */
+/** An older fault is about a policy that the domain no longer announces; otherwise it would have been tried again. */
 const freshFault = (known: KnownSts, at: number): FetchFault | null => (mayTryAgain(known, at - lookedUpMs) ? null : known.fault)

@@ -4,47 +4,8 @@ import type { Resolver } from '../../platform/resolver.ts'
 import type { ChangeFollower, Changes } from '../../platform/store/changes.ts'
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
 import type { FetchFault, Fetched } from './fetch-sts-policy.ts'
+import { heldBytesEach, maxHeldBytes, retryMs, stsRecordName, type KnownSts } from './known-sts.ts'
 import { announcedId, type StsPolicy } from './sts-policy.ts'
-
-/** What is kept of a domain whose DNS announces a policy, or did. Times are epoch ms. */
-export interface KnownSts {
-  domain: string
-  /** Null: none could be fetched yet. */
-  policy: StsPolicy | null
-  /** The id that the DNS announced when the policy was fetched. */
-  id: string | null
-  fetchedAt: number | null
-  /** When fetching it was last tried. */
-  triedAt: number
-  /** Why that failed; null: it did not. */
-  fault: FetchFault | null
-  /** When mail last went by it; a day may be missing. */
-  usedAt: number
-}
-
-/** How much of it is held in memory, bytes: what was used last. */
-export const maxHeldBytes = 16 * 1024 * 1024
-/** What a domain takes there without the names of a policy, about. */
-export const heldBytesEach = 300
-
-/** When what is known stops to hold, epoch ms. */
-export const stsExpiry = ({ policy, fetchedAt }: KnownSts): number => (fetchedAt ?? 0) + (policy?.maxAgeMs ?? 0)
-
-/** The policy that holds now; null: none. */
-export const stsInForce = (known: KnownSts | undefined, now: number): StsPolicy | null =>
-  known?.policy && known.policy.mode !== 'none' && now < stsExpiry(known) ? known.policy : null
-
-/** True if what the DNS announces is not what is known, and fetching it was not just tried. */
-export function needsFetch(known: KnownSts | undefined, id: string, now: number): boolean {
-  if (!known) return true
-  return (known.id !== id || now >= stsExpiry(known)) && mayTryAgain(known, now)
-}
-
-/** A job may be older than the fetch that it has waited for. */
-export const mayTryAgain = ({ triedAt }: KnownSts, now: number): boolean => Math.abs(now - triedAt) >= retryMs
-
-/** The name whose TXT records announce a domain's policy. */
-export const stsRecordName = (domain: string): string => `_mta-sts.${domain}`
 
 interface StsServices {
   db: Pick<Database, 'read' | 'write'>
@@ -72,8 +33,6 @@ interface StsRow extends Row {
 
 const kind = 'mta_sts_policy'
 const dayMs = 24 * 3_600_000
-/** Between two fetches for one domain, at least. */
-const retryMs = 5 * 60_000
 /** Between two refreshes of a policy that still holds: after a success, at the most; after a failure. */
 const refreshMs = dayMs
 const failedRefreshMs = 3_600_000
@@ -108,7 +67,7 @@ export class StsPolicies implements ChangeFollower {
     await this.load()
   }
 
-  /** If there is more than memory holds, a little more than that: so whoever holds it sees that it has not all. */
+  /** If memory cannot hold them all, loads slightly more than fits, so that whoever holds them sees that some are missing. */
   async load(): Promise<void> {
     for (const row of await this.#services.db.read<StsRow>(usedLastSql, { each: heldBytesEach, most: maxHeldBytes })) this.#tell(row)
   }

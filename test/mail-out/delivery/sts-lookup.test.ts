@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { StsLookup } from '../../../src/mail-out/delivery/sts-lookup.ts'
-import type { KnownSts } from '../../../src/mail-out/mta-sts/sts-policies.ts'
+import type { KnownSts } from '../../../src/mail-out/mta-sts/known-sts.ts'
 import { fakeResolver, type FakeNameTable } from '../../support/fake-resolver.ts'
 import { largePolicies } from '../../support/keep-sts-policy.ts'
 

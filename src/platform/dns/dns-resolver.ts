@@ -20,13 +20,13 @@ import { Validation, type DnssecProbe } from './validation.ts'
 /** The look-ups that routing needs. */
 export type RouteResolver = Pick<Resolver, 'mx' | 'a' | 'aaaa' | 'cname'>
 
-/** The look-ups that DANE needs. */
+/**
+ * The look-ups that DANE needs. An answer is `secure` only from a server that has proved that it validates: at the first look-up, and every
+ * hour.
+ */
 export interface TlsaResolver {
   tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>
-  /**
-   * Asks whether the name servers that were found to validate DNSSEC still do. An answer is `secure` only if its server was found to, which is
-   * tried at the first look-up, and hourly again.
-   */
+  /** Asks whether the name servers that were found to validate DNSSEC still do. */
   stillValidates(): Promise<boolean>
 }
 
@@ -198,7 +198,17 @@ async function resolve(lookup: {
   const servfail = { answer: { status: 'servfail' as const, records: [], ttl: servfailTtl, secure: false }, size: 0 }
   let name: string | null = lookup.name
   let [ttl, secure, isValidated, aliases, size] = [maxTtl, true, true, 0, 0]
-  const common = () => ({ secure, ...(isValidated && { isValidated }), ...(aliases > 0 && name !== null && { expandedName: name }) })
+  const answered = (status: DnsAnswer<unknown>['status'], records: unknown[], mostTtl: number) => ({
+    answer: {
+      status,
+      records,
+      ttl: Math.min(ttl, mostTtl),
+      secure,
+      ...(isValidated && { isValidated }),
+      ...(aliases > 0 && name !== null && { expandedName: name }),
+    },
+    size,
+  })
   for (;;) {
     const reply = await lookup.ask({ name, type, deadline })
     if (!reply) return servfail
@@ -215,19 +225,12 @@ async function resolve(lookup: {
       ttl = Math.min(ttl, alias.ttl)
       name = normalName(String(alias.records[0]))
       // An alias to an invalid name leads nowhere.
-      if (name === null) {
-        return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, maxNegativeTtl), ...common() }, size }
-      }
+      if (name === null) return answered('nxdomain', [], maxNegativeTtl)
       found = recordsAt(packet, name, type)
     }
-    if (found.records.length > 0) {
-      return { answer: { status: 'ok', records: found.records, ttl: Math.min(ttl, found.ttl), ...common() }, size }
-    }
+    if (found.records.length > 0) return answered('ok', found.records, found.ttl)
     // RFC 6604: after an alias, NXDOMAIN is about the last name of the chain.
-    if (isNxdomain(packet) || name === asked) {
-      const status = isNxdomain(packet) ? 'nxdomain' : 'nodata'
-      return { answer: { status, records: [], ttl: Math.min(ttl, negativeTtl(packet)), ...common() }, size }
-    }
+    if (isNxdomain(packet) || name === asked) return answered(isNxdomain(packet) ? 'nxdomain' : 'nodata', [], negativeTtl(packet))
   }
 }
 

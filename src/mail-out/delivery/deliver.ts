@@ -7,8 +7,8 @@ import { findRoute } from './find-route.ts'
 import { messagesOf, unclean } from './leaving-message.ts'
 import { deferral } from './outcome.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
-import type { StsLookup } from './sts-lookup.ts'
-import type { PublishedSts, UnfetchedSts } from './transport-policy.ts'
+import type { StsFound } from './sts-lookup.ts'
+import type { DomainSts } from './transport-policy.ts'
 import type { ContentUse, DeliverServices, Transferring } from './transferring.ts'
 import { HostTries } from './try-hosts.ts'
 
@@ -55,7 +55,7 @@ async function deliverAll(
     const messageFor = messagesOf(job, services)
     if (!messageFor) return settleAll(unclean)
     const hosts = services.sources.assign(way.hosts, job, performance.now())
-    const sts = looking === null ? null : await publishedFor(hosts, looking, { job, services })
+    const sts = looking === null ? null : await domainStsFor(hosts, looking, { job, services })
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
@@ -78,11 +78,11 @@ const policyDomain = ({ destination }: DeliveryJob, { route }: DeliverServices):
   route.smarthost?.host.toLowerCase() ?? destination
 
 /** What the domain publishes; looked at once more if it lists none of its hosts. */
-async function publishedFor(
+async function domainStsFor(
   hosts: RouteHost[],
-  looking: NonNullable<ReturnType<StsLookup['policyOf']>>,
+  looking: StsFound | Promise<StsFound>,
   { job, services }: Pick<Transferring, 'job' | 'services'>,
-): Promise<PublishedSts | UnfetchedSts | null> {
+): Promise<DomainSts | null> {
   const domain = policyDomain(job, services)
   let policy = await looking
   const listed = policy

@@ -1,6 +1,6 @@
 import { isPublicAddress } from '../../platform/ip-address.ts'
 import { textOfTlsa } from './dane.ts'
-import { tlsObjection, type PublishedSts, type Shown, type TransportPolicy, type UnfetchedSts } from './transport-policy.ts'
+import { tlsObjection, type DomainSts, type Shown, type TransportPolicy } from './transport-policy.ts'
 
 /** How a session failed (RFC 8460 4.3), as far as an attempt can tell. */
 export const tlsResultTypes = [
@@ -45,7 +45,7 @@ export function publishedFor(policy: TransportPolicy, destination: string): Publ
 }
 
 /** As its text has it. */
-function policyOfSts(published: PublishedSts | UnfetchedSts): PublishedPolicy {
+function policyOfSts(published: DomainSts): PublishedPolicy {
   const { domain } = published
   if ('fault' in published) return { type: 'sts', strings: [], domain, mxHosts: [] }
   const { mode, mx, maxAgeMs } = published.policy

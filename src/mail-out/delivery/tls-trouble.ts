@@ -5,7 +5,7 @@ import type { RouteHost } from './route.ts'
 import type { Heard } from './smtp-dialogue.ts'
 import type { TlsTrouble } from './tls-policy.ts'
 import { textOfPlain, textOfTls } from './transport-facts.ts'
-import { inPlain, transportPolicy, type Demands, type PublishedSts, type TransportPolicy, type UnfetchedSts } from './transport-policy.ts'
+import { inPlain, transportPolicy, type Demands, type DomainSts, type TransportPolicy } from './transport-policy.ts'
 
 /** How a host is tried. */
 export interface Try {
@@ -46,14 +46,14 @@ export class TlsTroubles {
   readonly #notes = lastUsed<Note>(maxHosts)
 
   /** The hosts in their order, with those that must not be connected to first, and those that work only in plain text last. */
-  tries(hosts: RouteHost[], demands: Demands & { at: number }, sts: PublishedSts | UnfetchedSts | null): Try[] {
+  tries(hosts: RouteHost[], demands: Demands & { at: number }, sts: DomainSts | null): Try[] {
     const tries = hosts.map((host) => this.#try(host, demands, sts))
     if (tries.length === 1) return tries
     const place = ({ policy }: Try): number => (policy.closed !== undefined ? 0 : policy.mode === 'plain' ? 2 : 1)
     return tries.sort((one, other) => place(one) - place(other))
   }
 
-  #try(host: RouteHost, demands: Demands & { at: number }, sts: PublishedSts | UnfetchedSts | null): Try {
+  #try(host: RouteHost, demands: Demands & { at: number }, sts: DomainSts | null): Try {
     const policy = transportPolicy(host, demands, sts)
     const because = policy.closed === undefined && mayBePlain(host, policy) ? this.#because(host, demands.at) : null
     return { host, policy: because === null ? policy : inPlain(policy), because }

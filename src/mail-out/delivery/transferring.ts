@@ -11,7 +11,7 @@ import type { ConnectionServices } from './open-connection.ts'
 import type { RouteHost } from './route.ts'
 import type { StsLookup } from './sts-lookup.ts'
 import type { TlsTroubles } from './tls-trouble.ts'
-import type { PublishedSts, UnfetchedSts } from './transport-policy.ts'
+import type { DomainSts } from './transport-policy.ts'
 
 export interface DeliverServices extends FindRouteServices, LeavingServices {
   health: HostHealth
@@ -35,7 +35,7 @@ export interface Transferring {
   /** What happened at hosts that this job need not try again. */
   failed: Map<RouteHost, Outcome>
   /** What the recipient's domain publishes. */
-  sts: PublishedSts | UnfetchedSts | null
+  sts: DomainSts | null
   use: ContentUse
 }
 

@@ -33,7 +33,7 @@ export type TransportPolicy = Readonly<
     /** A policy that its owner only tests: what it has against the host is reported, and the mail sent all the same. */
     tested?: TransportPolicy
     /** What the recipient's domain publishes, if it is judged by that. */
-    published?: PublishedSts | UnfetchedSts
+    published?: DomainSts
   }
 >
 
@@ -45,16 +45,19 @@ interface PolicyHost {
 }
 
 /** A policy by MTA-STS, and whose it is. */
-export interface PublishedSts {
+interface PublishedSts {
   domain: string
   policy: StsPolicy
 }
 
 /** Why nothing is known of the policy that a domain announces, so mail goes as without. */
-export interface UnfetchedSts {
+interface UnfetchedSts {
   domain: string
   fault: FetchFault
 }
+
+/** What a domain publishes by MTA-STS. */
+export type DomainSts = PublishedSts | UnfetchedSts
 
 /** What is asked for mail of one job. */
 export interface Demands {
@@ -80,14 +83,14 @@ const byDane = (source: PolicySource, records: DaneRecords | null): TransportPol
   key: `dane ${source} ${records?.key ?? ''}`,
 })
 /** Made once: most jobs have one of these. */
-const bothOf = (source: PolicySource) => ({
+const policiesOf = (source: PolicySource) => ({
   opportunistic,
   require: required('require', source),
   verify: required('verify', source),
   dane: byDane(source, null),
 })
-const byOperator = bothOf('operator')
-const bySmarthost = bothOf('smarthost')
+const byOperator = policiesOf('operator')
+const bySmarthost = policiesOf('smarthost')
 const bySender: Record<DomainTls, TransportPolicy> = { opportunistic, enforced: required('verify', 'sender') }
 const bySts = required('verify', 'mta_sts')
 
@@ -97,7 +100,7 @@ const bySts = required('verify', 'mta_sts')
  * @param host null where none was found
  * @param sts null where none is published
  */
-export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: PublishedSts | UnfetchedSts | null): TransportPolicy {
+export function transportPolicy(host: PolicyHost | null, demands: Demands, sts: DomainSts | null): TransportPolicy {
   const beside = policyBesideMessage(host, demands, sts && 'policy' in sts ? sts : null)
   const policy = sts && 'fault' in sts ? { ...beside, published: sts } : beside
   return demands.transfer?.requireTls === true ? passedOn(host, policy) : policy

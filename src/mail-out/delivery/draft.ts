@@ -1,9 +1,8 @@
 import type { Attempt, DeliveryJob, Outcome } from './attempt.ts'
 import type { MxConnection } from './mx-connection.ts'
-import { textOfTry, type Try } from './tls-trouble.ts'
+import { textOfDemands, textOfTry, type Try } from './tls-trouble.ts'
 import { Transcript, type AttemptContext } from './transcript.ts'
-import { textOfTls } from './transport-facts.ts'
-import { transportPolicy, type Demands } from './transport-policy.ts'
+import type { Demands } from './transport-policy.ts'
 import type { DeliverServices } from './transferring.ts'
 
 /** An attempt under construction. */
@@ -37,7 +36,7 @@ export function attemptOf(draft: Draft, outcome: Outcome, demands: Demands): Att
     mxHost: last?.host.name ?? null,
     address: last?.host.address ?? null,
     sourceAddress: last?.host.source?.address ?? null,
-    tls: connection?.tlsText ?? (last ? textOfTry(last) : textOfTls(transportPolicy(null, demands, null), null)),
+    tls: connection?.tlsText ?? (last ? textOfTry(last) : textOfDemands(demands)),
     transport: connection?.transport ?? null,
     selectors: draft.selectors,
     transcript: JSON.stringify(draft.transcript.lines),

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { call, type Call } from './host-call.ts'
 import type { Lease } from './connection-pool.ts'
-import { connectionFault } from './tls-policy.ts'
+import { connectionFault, isOutOfSockets } from './tls-policy.ts'
 import type { Try } from './tls-trouble.ts'
 
 /** So many addresses of a host are connected to at a time. */
@@ -70,8 +70,7 @@ class Connecting {
   }
 
   #onError(one: Contender, error: NodeJS.ErrnoException): void {
-    const { code = '' } = error
-    if (code !== 'EMFILE' && code !== 'ENFILE') return this.#onFault(one, `the connection failed: ${connectionFault(error)}`, code)
+    if (!isOutOfSockets(error)) return this.#onFault(one, `the connection failed: ${connectionFault(error)}`, error.code ?? '')
     this.#race.isOutOfSockets = true
     this.#race.overtaken.push({ one, isSlow: false })
     this.#giveUp(one)

@@ -3,7 +3,7 @@ import { formatReply, ReplyReader, type Reply } from '../../platform/smtp/reply.
 import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
 import { standardTimeouts, type DeliveryTimeouts } from './delivery-timeouts.ts'
 import { isDecisive } from './outcome.ts'
-import { connectionFault, isTlsFault } from './tls-policy.ts'
+import { connectionFault, isOutOfSockets, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The connection is gone, or cannot be understood any more; nothing more will be heard. */
@@ -237,8 +237,7 @@ export class SmtpDialogue {
   readonly #onEnd = (): void => this.break('the host closed the connection')
 
   readonly #onError = (error: NodeJS.ErrnoException): void => {
-    const isOutOfSockets = error.code === 'EMFILE' || error.code === 'ENFILE'
-    const more = { isOutOfSockets, lacksSource: error.code === 'EADDRNOTAVAIL', isTlsFault: isTlsFault(error) }
+    const more = { isOutOfSockets: isOutOfSockets(error), lacksSource: error.code === 'EADDRNOTAVAIL', isTlsFault: isTlsFault(error) }
     this.break(`the connection failed: ${connectionFault(error)}`, 'other', more)
   }
 

@@ -3,8 +3,7 @@ import type { Log } from '../../platform/log.ts'
 import { unconnectedAttempt, type Attempt, type ContentSupply, type DeliveryJob, type Postponed } from './attempt.ts'
 import type { ToThread } from './delivery-messages.ts'
 import { deferral } from './outcome.ts'
-import { textOfTls } from './transport-facts.ts'
-import { transportPolicy } from './transport-policy.ts'
+import { textOfDemands } from './tls-trouble.ts'
 
 /** A job that a thread has in hand. */
 export interface OpenJob {
@@ -125,7 +124,7 @@ export class Suspects {
     const [only] = jobs
     if (!only || jobs.length > 1) return this.onCrash(jobs, reason)
     const { messageId } = only.job
-    const tls = textOfTls(transportPolicy(null, only.job, null), null)
+    const tls = textOfDemands(only.job)
     this.#log.error({ messageId, reason }, 'a message has crashed a delivery thread twice; it is deferred and kept apart from other mail')
     const { outcome } = deferral('internal_error', `4.3.0 this message crashes the delivery thread of this server: ${reason}`)
     for (const recipientId of only.open) {

@@ -42,5 +42,8 @@ export const handshakeOptions = (mxHost: string, secureContext: SecureContext): 
 /** True of a fault of TLS itself, which will recur: an alert from the peer, no common version, or no TLS at all. */
 export const isTlsFault = ({ code }: NodeJS.ErrnoException): boolean => code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true
 
+/** True if the connection failed because this process, or this machine, may open no more files. */
+export const isOutOfSockets = ({ code }: NodeJS.ErrnoException): boolean => code === 'EMFILE' || code === 'ENFILE'
+
 /** OpenSSL's own words, such as `tlsv13 alert certificate required`, without the place in its source. */
 export const connectionFault = (error: Error & { reason?: string }): string => error.reason ?? error.message

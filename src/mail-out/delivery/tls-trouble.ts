@@ -19,6 +19,9 @@ export interface Try {
 export const textOfTry = ({ policy, because }: Try): string | null =>
   policy.mode === 'plain' ? textOfPlain(policy, 'failed', because ?? '') : textOfTls(policy, null)
 
+/** The same if no host was tried. */
+export const textOfDemands = (demands: Demands): string | null => textOfTls(transportPolicy(null, demands, null), null)
+
 /** What a failure inside TLS says about TLS; undefined for a reply that may change on a later try. */
 export function tlsTroubleIn(heard: Heard): TlsTrouble | undefined {
   if ('broken' in heard) return heard.isTlsFault ? 'impossible' : 'broken off'

@@ -57,11 +57,7 @@ interface Session {
   extensions: Map<string, string>
 }
 
-/**
- * Connects, greets, encrypts as the policy requires, and logs in to the smarthost. Resumes an earlier TLS session with the host; if that
- * fails, which says nothing about its TLS, it connects again with a full handshake. If the host drops a large hello, it connects again
- * with small ones. `connected`: to begin with, if another has connected to the host already.
- */
+/** Opens a connection, and notes its TLS session for the reports on TLS. */
 export async function openConnection(
   host: RouteHost,
   policy: TransportPolicy,
@@ -69,7 +65,7 @@ export async function openConnection(
   context: AttemptContext & { connected: Call | null },
 ): Promise<Opened | OutOfSockets> {
   const seen: Seen = { shown: null, sourceAddress: null }
-  const opened = await openSomehow(host, policy, services, { ...context, seen })
+  const opened = await openWithRetries(host, policy, services, { ...context, seen })
   const { shown, sourceAddress } = seen
   const { reportedFor: destination } = context
   if (services.noteSession && shown && destination && !host.smarthost) {
@@ -80,7 +76,12 @@ export async function openConnection(
   return opened
 }
 
-async function openSomehow(
+/**
+ * Connects, greets, encrypts as the policy requires, and logs in to the smarthost. Resumes an earlier TLS session with the host; if that
+ * fails, which says nothing about its TLS, it connects again with a full handshake. If the host drops a large hello, it connects again
+ * with small ones. `connected`: to begin with, if another has connected to the host already.
+ */
+async function openWithRetries(
   host: RouteHost,
   policy: TransportPolicy,
   services: ConnectionServices,
@@ -149,7 +150,7 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
     if (!('refused' in secured)) return secured
     return loggedIn(dialogue, opening, { tls: null, refused: secured.refused, extensions })
   }
-  const objection = objectionTo(opening, { is: 'not offered' })
+  const objection = noteShown(opening, { is: 'not offered' })
   return objection ? notOpened(objection, dialogue) : loggedIn(dialogue, opening, { tls: null, extensions })
 }
 
@@ -216,7 +217,7 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   if (dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken))
   if (!isExpected('starttls', answer)) {
     const refused = `${answer.code} ${answer.text}`
-    const objection = objectionTo(opening, { is: 'refused', fault: refused }, answer.code >= 500)
+    const objection = noteShown(opening, { is: 'refused', fault: refused }, answer.code >= 500)
     if (objection) return notOpened(objection, dialogue)
     return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : { refused }
   }
@@ -228,7 +229,7 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   }
   const { fault, tlsTrouble } = secured
   transcript.note(`TLS handshake failed: ${fault}`)
-  const objection = objectionTo(opening, { is: 'failed', fault })
+  const objection = noteShown(opening, { is: 'failed', fault })
   return notOpened({ ...(objection ?? deferral('other', where(host, `the TLS handshake failed: ${fault}`))), tlsTrouble })
 }
 
@@ -239,12 +240,12 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTl
   const group = tls.group === null ? '' : ` ${tls.group}`
   const resumed = tls.isResumed ? ', session resumed' : ''
   transcript.note(`${tls.version} ${tls.cipher}${group}${resumed}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
-  const objection = objectionTo(opening, { is: 'encrypted', problem: tls.problem })
+  const objection = noteShown(opening, { is: 'encrypted', problem: tls.problem })
   if (objection) return notOpened(objection, dialogue)
   // RFC 3207 4.2: forget what the host offered in plain text.
   const extensions = await hello(dialogue, opening, true)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
-  const endsHere = policy.isPassedOn && !extensions.has('REQUIRETLS') ? objectionTo(opening, { is: 'not passed on' }) : null
+  const endsHere = policy.isPassedOn && !extensions.has('REQUIRETLS') ? noteShown(opening, { is: 'not passed on' }) : null
   return endsHere ? notOpened(endsHere, dialogue) : loggedIn(dialogue, opening, { tls, extensions })
 }
 
@@ -272,10 +273,10 @@ export const unreachable = (host: RouteHost, { fault, code }: { fault: string; c
 })
 
 /**
- * What the policy has against this host; null if nothing. Other mail waits until that changes; with REQUIRETLS it is returned once no host
- * takes it (RFC 8689 4.2.1), unless the host may say something else at another time.
+ * Notes what came of TLS. Returns what the policy has against the host; null if nothing. Other mail waits until that changes; with REQUIRETLS
+ * it is returned once no host takes it (RFC 8689 4.2.1), unless the host may say something else at another time.
  */
-function objectionTo({ host, policy, seen }: Opening, shown: Shown, isFinal = shown.is !== 'failed'): HostOutcome | null {
+function noteShown({ host, policy, seen }: Opening, shown: Shown, isFinal = shown.is !== 'failed'): HostOutcome | null {
   // What is sent in plain text because TLS has failed before is no further session.
   if (policy.mode !== 'plain' && shown.is !== 'not passed on') seen.shown = shown
   const objection = namedObjection(policy, shown)

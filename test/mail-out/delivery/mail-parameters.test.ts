@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { transferParameters } from '../../../src/mail-out/delivery/passed-on.ts'
+import { transferParameters } from '../../../src/mail-out/delivery/mail-parameters.ts'
 import type { TransferOptions } from '../../../src/mail/message/transfer-options.ts'
 
 const now = Date.UTC(2026, 10, 21)

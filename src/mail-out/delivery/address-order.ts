@@ -50,4 +50,5 @@ function rotated(group: RouteHost[], rotation: number): RouteHost[] {
   return [...group.slice(at), ...group.slice(0, at)]
 }
 
+/** -Infinity less -Infinity is NaN. */
 const compare = (one: number, other: number): number => (one === other ? 0 : one - other)

@@ -56,7 +56,7 @@ export interface RouteServices {
 
 /** A domain may name any number, and each costs two look-ups. */
 const maxHosts = 50
-/** One attempt tries some of them, and the next ones others: see `inOrder`. */
+/** One attempt tries some of them, and the next ones others: see `address-order.ts`. */
 const maxAddresses = 200
 const maxAddressesOfHost = 64
 

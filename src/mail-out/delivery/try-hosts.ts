@@ -277,7 +277,7 @@ const isHeldBackBySts = ({ policy }: Try, { outcome }: HostOutcome): boolean =>
 const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
   job.isProbe ? undefined : services.health.backoffOf(hostKey(host), performance.now())
 
-/** If all hosts rest: the rest that ends first. */
+/** If all hosts are in backoff: the backoff that ends first. */
 function backoffOfAll(hosts: RouteHost[], { health }: DeliverServices): HostBackoff | undefined {
   let first: HostBackoff | undefined
   for (const host of hosts) {

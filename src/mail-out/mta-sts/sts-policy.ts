@@ -53,18 +53,18 @@ export function parseStsPolicy(text: string): StsPolicy {
   if (first.get('version') !== 'STSv1') throw new StsFault(`its version is ${quoted(first.get('version'))}, not STSv1`)
   const mode = first.get('mode')
   if (mode !== 'enforce' && mode !== 'testing' && mode !== 'none')
-    throw new StsFault(`its mode is ${quoted(mode)}, and not enforce, testing or none`)
+    throw new StsFault(`its mode is ${quoted(mode)}, not enforce, testing or none`)
   const maxAge = first.get('max_age')
-  if (!/^\d{1,10}$/.test(maxAge ?? '')) throw new StsFault(`its max_age is ${quoted(maxAge)}, and not a number of seconds`)
+  if (!/^\d{1,10}$/.test(maxAge ?? '')) throw new StsFault(`its max_age is ${quoted(maxAge)}, not a number of seconds`)
   if (mx.length === 0 && mode !== 'none') throw new StsFault('it names no mx')
-  if (mx.length > maxNames) throw new StsFault(`it names ${mx.length} times mx; ${maxNames} are the most`)
+  if (mx.length > maxNames) throw new StsFault(`it has ${mx.length} mx fields; at most ${maxNames} are allowed`)
   return { mode, mx, maxAgeMs: Math.min(Math.max(Number(maxAge), leastMaxAge), mostMaxAge) * 1000 }
 }
 
 function parseMxPattern(value: string): string {
   const pattern = value.toLowerCase()
   if (isHostname(pattern.replace(/^\*\./, ''))) return pattern
-  throw new StsFault(`its mx ${quoted(value)} is no host name, with or without *. in front`)
+  throw new StsFault(`its mx ${quoted(value)} is not a host name, with or without *. in front`)
 }
 
 const quoted = (text: string | undefined): string => (text === undefined ? 'missing' : JSON.stringify(text.slice(0, 100)))

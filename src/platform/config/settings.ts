@@ -368,7 +368,7 @@ export const settings = {
     sourceAddresses(100),
     'none',
     'The addresses of this machine that mail leaves from, each with its name in EHLO, as ADDRESS NAME; without a name it is hostname. All mail of a ' +
-      'sender to one domain leaves from the same one. Of several nodes each has its own. Over IPv4 or IPv6, if none of its addresses is listed, the system chooses.',
+      'sender to one domain leaves from the same one. Of several nodes each has its own. If no IPv4 (or IPv6) address is listed, the system chooses one.',
   ),
 
   'delivery.feedback_sender': setting(

@@ -55,15 +55,15 @@ describe('a policy', () => {
     // A pattern with two places for the spaces would take minutes.
     ['a long line that ends with no line', `a:${' '.repeat(60_000)}\rx`, 'its version is missing'],
     ['spaces without a colon', ' '.repeat(60_000) + '.', 'line 1 is not a field'],
-    ['no mode', text(...without('mode')), 'its mode is missing, and not enforce, testing or none'],
+    ['no mode', text(...without('mode')), 'its mode is missing, not enforce, testing or none'],
     ['a mode that is none', text(...without('mode'), 'mode: Enforce'), 'its mode is "Enforce"'],
     ['no max_age', text(...without('max_age')), 'its max_age is missing'],
-    ['a max_age that is no number', text(...without('max_age'), 'max_age: -1'), 'its max_age is "-1", and not a number of seconds'],
+    ['a max_age that is no number', text(...without('max_age'), 'max_age: -1'), 'its max_age is "-1", not a number of seconds'],
     ['no mx', text(...without('mx')), 'it names no mx'],
-    ['a * that is no label of its own', text(...enforced, 'mx: mx*.example'), 'its mx "mx*.example" is no host name'],
-    ['a * in the middle', text(...enforced, 'mx: a.*.example'), 'its mx "a.*.example" is no host name'],
-    ['a name in other letters', text(...enforced, 'mx: mx.bücher.example'), 'is no host name'],
-    ['too many mx', text(...enforced, ...Array.from({ length: 500 }, (_, i) => `mx: mx${i}.example`)), 'it names 501 times mx'],
+    ['a * that is no label of its own', text(...enforced, 'mx: mx*.example'), 'its mx "mx*.example" is not a host name'],
+    ['a * in the middle', text(...enforced, 'mx: a.*.example'), 'its mx "a.*.example" is not a host name'],
+    ['a name in other letters', text(...enforced, 'mx: mx.bücher.example'), 'is not a host name'],
+    ['too many mx', text(...enforced, ...Array.from({ length: 500 }, (_, i) => `mx: mx${i}.example`)), 'it has 501 mx fields; at most 500 are allowed'],
   ])('%s is a fault', (_, given, fault) => {
     expect(() => parseStsPolicy(given)).toThrow(StsFault)
     expect(() => parseStsPolicy(given)).toThrow(fault)

@@ -1,7 +1,8 @@
 import type { DeliverBy, TransferOptions } from '../../mail/message/transfer-options.ts'
 
 /**
- * The parameters of MAIL (RFC 5321 4.1.1.11) that pass on what is asked of the transfer, each with a space before it, as far as the host offers them.
+ * The parameters of MAIL (RFC 5321 4.1.1.11) that pass on what is asked of the transfer, each with a space before it, as far as the host offers
+ * them.
  * @param at epoch, ms
  */
 export function transferParameters(

@@ -63,7 +63,11 @@ describe('a policy', () => {
     ['a * that is no label of its own', text(...enforced, 'mx: mx*.example'), 'its mx "mx*.example" is not a host name'],
     ['a * in the middle', text(...enforced, 'mx: a.*.example'), 'its mx "a.*.example" is not a host name'],
     ['a name in other letters', text(...enforced, 'mx: mx.bücher.example'), 'is not a host name'],
-    ['too many mx', text(...enforced, ...Array.from({ length: 500 }, (_, i) => `mx: mx${i}.example`)), 'it has 501 mx fields; at most 500 are allowed'],
+    [
+      'too many mx',
+      text(...enforced, ...Array.from({ length: 500 }, (_, i) => `mx: mx${i}.example`)),
+      'it has 501 mx fields; at most 500 are allowed',
+    ],
   ])('%s is a fault', (_, given, fault) => {
     expect(() => parseStsPolicy(given)).toThrow(StsFault)
     expect(() => parseStsPolicy(given)).toThrow(fault)

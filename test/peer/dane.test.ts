@@ -63,21 +63,31 @@ const mx = (of: string, name = 'host.dane.test.'): string => `${of} MX 0 ${name}
 const at = `host A ${host}`
 
 /** What each zone has, where mail goes, and how it travels, or why it waits. */
-const table: [string, (zone: string) => string[], string, string][] = [
+const table: [string, (zone: string) => string[], string, string | RegExp][] = [
   ['3 1 1 that matches', () => [mx('rcpt'), at, line('host', own())], 'rcpt.dane.test', 'verified dane'],
-  ['3 1 1 that does not match', () => [mx('rcpt'), at, line('host', ofOther())], 'rcpt.dane.test', 'no TLSA record matches'],
+  ['3 1 1 that does not match', () => [mx('rcpt'), at, line('host', ofOther())], 'rcpt.dane.test', /^deferred: .*no TLSA record matches/],
   ['2 1 1 of the authority', () => [mx('rcpt'), at, line('host', tlsaOf(authority, [2, 1, 1]))], 'rcpt.dane.test', 'verified dane'],
-  ['2 1 1 of another', () => [mx('rcpt'), at, line('host', { ...ofOther(), usage: 2 })], 'rcpt.dane.test', 'no TLSA record matches'],
+  [
+    '2 1 1 of another',
+    () => [mx('rcpt'), at, line('host', { ...ofOther(), usage: 2 })],
+    'rcpt.dane.test',
+    /^deferred: .*no TLSA record matches/,
+  ],
   [
     '2 1 1 of the authority at a host of another name',
     () => [mx('rcpt', 'named.dane.test.'), `named A ${host}`, line('named', tlsaOf(authority, [2, 1, 1]))],
     'rcpt.dane.test',
-    'ALTNAME_INVALID',
+    /^deferred: .*ALTNAME_INVALID/,
   ],
   ['1 1 1 alone', () => [mx('rcpt'), at, line('host', { ...own(), usage: 1 })], 'rcpt.dane.test', 'encrypted require'],
   ['no TLSA record', () => [mx('rcpt'), at], 'rcpt.dane.test', 'encrypted opportunistic'],
-  ['a TLSA record in a bogus zone', () => [mx('rcpt'), at, `_${port}._tcp.host CNAME x.bogus.test.`], 'rcpt.dane.test', 'dnssec-invalid'],
-  ['a bogus zone', () => [mx('rcpt')], 'rcpt.bogus.test', '4.4.3'],
+  [
+    'a TLSA record in a bogus zone',
+    () => [mx('rcpt'), at, `_${port}._tcp.host CNAME x.bogus.test.`],
+    'rcpt.dane.test',
+    /^deferred: .*dnssec-invalid/,
+  ],
+  ['a bogus zone', () => [mx('rcpt')], 'rcpt.bogus.test', /^deferred: .*4\.4\.3/],
   [
     'a zone that is not signed, whatever its TLSA record',
     () => [mx('rcpt', 'host.plain.test.'), at, line('host', ofOther())],
@@ -106,13 +116,13 @@ const table: [string, (zone: string) => string[], string, string][] = [
     'an alias, with a TLSA record of its own',
     () => [mx('rcpt', 'alias.dane.test.'), 'alias CNAME host', at, line('alias', ofOther())],
     'rcpt.dane.test',
-    'no TLSA record matches',
+    /^deferred: .*no TLSA record matches/,
   ],
   [
     'an alias into a zone that is not signed, with a TLSA record of its own',
     (zone) => (zone === 'plain.test' ? [at] : [mx('rcpt', 'alias.dane.test.'), 'alias CNAME host.plain.test.', line('alias', ofOther())]),
     'rcpt.dane.test',
-    'no TLSA record matches',
+    /^deferred: .*no TLSA record matches/,
   ],
 ]
 
@@ -137,11 +147,11 @@ function delivery(): ReturnType<typeof testDelivery> {
 test.each(table)('Postfix with %s', async (_, linesOf, destination, expected) => {
   await serve(linesOf)
   const outcome = await attempt(delivery(), destination)
-  if (expected.includes(' ') && !expected.includes('TLSA')) expect(outcome).toBe(expected)
-  else expect(outcome).toMatch(new RegExp(`^deferred: .*${expected}`))
+  if (typeof expected === 'string') expect(outcome).toBe(expected)
+  else expect(outcome).toMatch(expected)
 })
 
-test('a resolver that stops to validate: mail for hosts with TLSA records waits, other mail does not', async () => {
+test('a resolver that stops validating: mail for hosts with TLSA records waits, other mail does not', async () => {
   await serve((zone) =>
     zone === 'bogus.test'
       ? []

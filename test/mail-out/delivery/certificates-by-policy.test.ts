@@ -20,7 +20,7 @@ beforeAll(async () => {
 const trusted = () => ['good', 'expired', 'wrong name'].map((name) => certificates[name as keyof typeof certificates].cert)
 const how = { plain: 'plain', encrypted: 'encrypted', verified: 'verified', waits: null } as const
 
-/** The policies: those of the operator, and those that the recipient's domain publishes by MTA-STS. */
+/** Those of the operator, by name, and what the recipient's domain publishes by MTA-STS. */
 const policies = ['opportunistic', 'require', 'verify', 'sts testing', 'sts enforce', 'dane'] as const satisfies readonly (
   TlsPolicy | `sts ${string}`
 )[]
@@ -28,21 +28,25 @@ type Policy = (typeof policies)[number]
 
 /** How the mail leaves under each policy, in their order. */
 const table: [string, () => FakeMxOptions, (keyof typeof how)[]][] = [
-  ['a good certificate', () => ({ tls: certificates.good }), ['verified', 'verified', 'verified', 'verified', 'verified']],
-  ['a self-signed certificate', () => ({ tls: certificates['self-signed'] }), ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits']],
-  ['an expired certificate', () => ({ tls: certificates.expired }), ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits']],
+  ['a good certificate', () => ({ tls: certificates.good }), ['verified', 'verified', 'verified', 'verified', 'verified', 'waits']],
+  [
+    'a self-signed certificate',
+    () => ({ tls: certificates['self-signed'] }),
+    ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits', 'waits'],
+  ],
+  ['an expired certificate', () => ({ tls: certificates.expired }), ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits', 'waits']],
   [
     'a certificate for another name',
     () => ({ tls: certificates['wrong name'] }),
-    ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits'],
+    ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits', 'waits'],
   ],
-  ['no STARTTLS', () => ({}), ['plain', 'waits', 'waits', 'plain', 'waits']],
+  ['no STARTTLS', () => ({}), ['plain', 'waits', 'waits', 'plain', 'waits', 'waits']],
   [
     'STARTTLS that it refuses',
     () => ({ tls: certificates.good, on: { starttls: () => '454 4.7.0 not now' } }),
-    ['plain', 'waits', 'waits', 'plain', 'waits'],
+    ['plain', 'waits', 'waits', 'plain', 'waits', 'waits'],
   ],
-  ['a handshake that fails', () => ({ tls: 'garbage' }), ['plain', 'waits', 'waits', 'plain', 'waits']],
+  ['a handshake that fails', () => ({ tls: 'garbage' }), ['plain', 'waits', 'waits', 'plain', 'waits', 'waits']],
 ]
 
 /** example.com publishes a policy that lists this. */
@@ -63,8 +67,12 @@ const shownOf = (policy: Policy) =>
     ? { mode: policy === 'sts enforce' ? 'verify' : 'opportunistic', sts: modeOf(policy) }
     : { mode: policy, sts: undefined }
 
+it('the table says how mail leaves under each policy', () => {
+  for (const [, , expected] of table) expect(expected).toHaveLength(policies.length)
+})
+
 describe.each(table)('a host with %s', (_, options, expected) => {
-  it.each(policies.map((policy, place) => [policy, expected[place] ?? 'waits'] as const))('under %s: %s', async (policy, outcome) => {
+  it.each(policies.map((policy, place) => [policy, expected[place]!] as const))('under %s: %s', async (policy, outcome) => {
     const mx = await testMx(options())
     const attempt = await deliveryUnder(policy, mx).attempt(jobUnder(policy))
     const { mode, sts } = shownOf(policy)

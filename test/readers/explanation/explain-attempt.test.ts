@@ -72,7 +72,7 @@ test.each([
   ['mx.example (192.0.2.1): TLS is required, but the handshake failed: wrong version number', 'tls', 'network'],
   ['mx.example (192.0.2.1): TLS is required here, but the handshake failed, as attempts stored before say', 'tls', 'network'],
   [
-    '5.7.30 mx.example (192.0.2.1): TLS is required by the policy verify of the message (REQUIRETLS), but the host does not offer …',
+    '5.7.30 mx.example (192.0.2.1): TLS is required by the policy verify of the message (REQUIRETLS), but the host does not offer REQUIRETLS, so it might send the message on without',
     'require_tls',
     'sender',
   ],

@@ -115,18 +115,20 @@ test('a relay upgrades the schema of the first release, delivers what was queued
 test.each(versions.slice(0, -1))('data of schema %i is all there after the upgrade', async (version) => {
   const { directory, data } = dataOf(version)
   expect(await start(directory)).toEqual(whole(data))
-  expect(backupsIn(directory)).toEqual([`before-upgrade-${version}-to-${newest}.db`])
+  const backup = `before-upgrade-${version}-to-${newest}.db`
+  expect(backupsIn(directory)).toEqual([backup])
+  expect(statSync(join(directory, backup)).mode & 0o777).toBe(0o600)
 })
 
-test('an upgrade is told before it is made, and made once', async () => {
-  const { directory } = dataOf(12)
+const some = [versions[0]!, 12, versions.at(-2)!]
+test.each(some)('an upgrade from schema %i is announced first, and made once', async (version) => {
+  const { directory } = dataOf(version)
   const { json, stdout } = await upgrade(directory, { dryRun: true })
-  const backup = join(directory, `before-upgrade-12-to-${newest}.db`)
-  expect(json).toEqual({ object: 'upgrade', version: '1.2.3', schema_from: 12, schema_to: newest, backup, dry_run: true })
-  expect(stdout).toContain(`from 12 to ${newest}`)
-  expect([backupsIn(directory), schemaOf(join(directory, 'sterna.db'))]).toEqual([[], 12])
+  const backup = join(directory, `before-upgrade-${version}-to-${newest}.db`)
+  expect(json).toEqual({ object: 'upgrade', version: '1.2.3', schema_from: version, schema_to: newest, backup, dry_run: true })
+  expect(stdout).toContain(`from ${version} to ${newest}`)
+  expect([backupsIn(directory), schemaOf(join(directory, 'sterna.db'))]).toEqual([[], version])
   await upgrade(directory)
-  expect(statSync(backup).mode & 0o777).toBe(0o600)
   expect((await upgrade(directory)).stdout).toContain('there is nothing to do')
 })
 

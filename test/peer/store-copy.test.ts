@@ -173,7 +173,7 @@ test('whatever SQLite holds comes back from PostgreSQL as it was', async () => {
   const big = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
   const text = fc.string({ unit: anyCharacter }).map((value) => value.replaceAll('\0', ''))
   const row = fc.record({ id: text, chunk: big, bytes: fc.uint8Array({ maxLength: 3_000 }), crc: fc.option(big) })
-  const rows = fc.uniqueArray(row, { selector: ({ id, chunk }) => `${id} ${chunk}`, minLength: 1, maxLength: 600 })
+  const rows = fc.uniqueArray(row, { selector: ({ id, chunk }) => `${id} ${chunk}`, minLength: 300, maxLength: 600 })
   await fc.assert(
     fc.asyncProperty(rows, async (generated) => {
       const dataDir = await filledDirectory()
@@ -192,7 +192,7 @@ test('whatever SQLite holds comes back from PostgreSQL as it was', async () => {
       expect(returned.prepare(read).safeIntegers().all()).toEqual(before)
       returned.close()
     }),
-    { numRuns: cases(4) },
+    { numRuns: cases(4), examples: [[[{ id: '', chunk: 0n, bytes: new Uint8Array(), crc: null }]]] },
   )
 })
 

@@ -501,7 +501,7 @@ describe('several hosts', () => {
 })
 
 describe('a host with several addresses', () => {
-  const at = (last: number): string => `127.0.2.${last}`
+  const at = (last: number): string => `127.0.10.${last}`
   const upTo = (last: number): string[] => Array.from({ length: last }, (_, i) => at(i + 1))
   const resolving = (addresses: string[]) =>
     fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] }, 'mx1.example.com': { a: addresses } })
@@ -537,12 +537,12 @@ describe('a host with several addresses', () => {
     expect(second.transcript).not.toContain(at(1))
   })
 
-  it('that all hang holds four connections at a time, each for its time', async () => {
+  it('of which six hang holds four connections at a time, each for its time', async () => {
     const mx = await testMx({ host: at(7) })
     await hungAddresses(upTo(6), mx.port)
     let most = 0
     const limits = { noteUsed: (connections: number) => void (most = Math.max(most, connections)) }
-    const delivery = testDelivery([mx], { resolver: resolving(upTo(7)), limits, timeouts: { headStart: 1, connect: 300 } })
+    const delivery = testDelivery([mx], { resolver: resolving(upTo(7)), limits, timeouts: { headStart: 1, connect: 2_000 } })
     expect(await delivery.attempt()).toMatchObject({ outcome: { type: 'delivered' }, address: at(7) })
     expect(most).toBe(4)
   })
@@ -556,9 +556,9 @@ describe('a host with several addresses', () => {
 
 describe('a host that refuses mail over IPv6', () => {
   /** IPv4 first, which is down, then IPv6, then IPv4. */
-  async function withIpv6(on: MxHooks, ipv4 = ['127.0.2.1', '127.0.2.2']) {
+  async function withIpv6(on: MxHooks, ipv4 = ['127.0.10.1', '127.0.10.2']) {
     const six = await testMx({ host: '::1', on })
-    const four = await testMx({ host: '127.0.2.2', port: six.port })
+    const four = await testMx({ host: '127.0.10.2', port: six.port })
     const resolver = fakeResolver({ 'example.com': { mx: [[0, 'mx1.example.com']] }, 'mx1.example.com': { a: ipv4, aaaa: ['::1'] } })
     return { six, four, delivery: testDelivery([six], { resolver, limits: { messagesPerConnection: 1 } }) }
   }
@@ -573,7 +573,7 @@ describe('a host that refuses mail over IPv6', () => {
   ])('by policy at %s gets it over IPv4 at once, and from then on: %s', async (phase, reply) => {
     const { six, four, delivery } = await withIpv6({ [phase]: () => reply })
     const first = await delivery.attempt()
-    expect(first).toMatchObject({ outcome: { type: 'delivered' }, address: '127.0.2.2' })
+    expect(first).toMatchObject({ outcome: { type: 'delivered' }, address: '127.0.10.2' })
     expect(linesOf(first).map(([, , line]) => line)).toContain('(IPv6 comes last at mx1.example.com from now on)')
     expect(told(await delivery.attempt())).toBe('delivered')
     expect([six.sessions.length, four.messages.length]).toEqual([1, 2])
@@ -598,10 +598,10 @@ describe('a host that refuses mail over IPv6', () => {
 
   it('but hangs over IPv4 gets the mail of others over IPv6 only once IPv4 has had its time', async () => {
     const { six, delivery } = await withIpv6({ mail: (address) => (address === '' ? '450 4.7.26 not authenticated' : undefined) }, [
-      '127.0.2.1',
+      '127.0.10.1',
     ])
-    await hungAddresses(['127.0.2.1'], six.port)
-    Object.assign(delivery.services.connection.timeouts, { headStart: 20, connect: 300 })
+    await hungAddresses(['127.0.10.1'], six.port)
+    Object.assign(delivery.services.connection.timeouts, { headStart: 20, connect: 2_000 })
     expect(await delivery.attempt(jobFrom(''))).toMatchObject({ outcome: { type: 'deferred', reply: { code: 450 } } })
     const attempt = await delivery.attempt()
     expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, address: '::1' })
@@ -609,7 +609,7 @@ describe('a host that refuses mail over IPv6', () => {
   })
 
   it.each<[string, string[], MxHooks, string]>([
-    ['for another reason', ['127.0.2.1', '127.0.2.2'], { rcpt: () => '550 5.7.1 no' }, 'bounced soft policy'],
+    ['for another reason', ['127.0.10.1', '127.0.10.2'], { rcpt: () => '550 5.7.1 no' }, 'bounced soft policy'],
     ['and has no IPv4', [], { rcpt: () => '550 5.7.25 no PTR record' }, 'bounced soft policy'],
   ])('%s has refused the mail', async (_, ipv4, on, expected) => {
     const { six, four, delivery } = await withIpv6(on, ipv4)
@@ -620,8 +620,8 @@ describe('a host that refuses mail over IPv6', () => {
 
 describe('mail from addresses of its own', () => {
   const sources = [
-    { address: '127.0.2.11', ehloName: 'mail1.relay.test' },
-    { address: '127.0.2.12', ehloName: null },
+    { address: '127.0.10.11', ehloName: 'mail1.relay.test' },
+    { address: '127.0.10.12', ehloName: null },
     { address: '::1', ehloName: 'mail6.relay.test' },
   ]
   const from = (sender: string) => ({ signingKeys: [], recipients: [recipientFrom(sender)] })
@@ -644,8 +644,8 @@ describe('mail from addresses of its own', () => {
       seen.set(sender, String(sourceAddress))
     }
     expect(mx.sessions.map(({ remoteAddress, commands }) => `${remoteAddress} ${commands[0]}`).toSorted()).toEqual([
-      '127.0.2.11 EHLO mail1.relay.test',
-      '127.0.2.12 EHLO relay.test',
+      '127.0.10.11 EHLO mail1.relay.test',
+      '127.0.10.12 EHLO relay.test',
     ])
   })
 
@@ -658,11 +658,11 @@ describe('mail from addresses of its own', () => {
     expect(linesOf(attempt)[0]?.[2]).toBe(`(example.com ::1:${mx.port} from ::1)`)
   })
 
-  it.each([[['127.0.0.1']], [['127.0.0.1', '127.0.2.1']]])('leaves from another if the machine has lost one: %j', async (addresses) => {
+  it.each([[['127.0.0.1']], [['127.0.0.1', '127.0.10.1']]])('leaves from another if the machine has lost one: %j', async (addresses) => {
     const mx = await testMx()
     const resolver = fakeResolver({ 'example.com': { a: addresses } })
     const lost = { address: '192.0.2.77', ehloName: null }
-    const delivery = testDelivery([mx], { sources: [lost, { address: '127.0.2.12', ehloName: null }], resolver })
+    const delivery = testDelivery([mx], { sources: [lost, { address: '127.0.10.12', ehloName: null }], resolver })
     const faults: string[] = []
     delivery.services.noteFault = (reason) => void faults.push(reason)
     const results = []
@@ -735,7 +735,7 @@ describe('a host that drops what was sent ahead of its replies', () => {
     ['is silent', () => {}],
   ])('and %s gets one command at a time, at once and from then on', async (_, drop) => {
     const { commands, host } = await droppingHost(drop)
-    const delivery = testDelivery([host], { timeouts: { rcpt: 100 }, limits: { messagesPerConnection: 1 } })
+    const delivery = testDelivery([host], { timeouts: { rcpt: 2_000 }, limits: { messagesPerConnection: 1 } })
     expect(told(await delivery.attempt())).toBe('delivered')
     expect(commands).toEqual(['EHLO', 'MAIL', ...alone])
     expect(told(await delivery.attempt())).toBe('delivered')

@@ -15,7 +15,6 @@ async function started(zones: FakeZone[], dnssecProbe: typeof probe | null = pro
     dnssecProbe,
     noteUnvalidated: (each) => void lost.push(each),
     now: () => now,
-    timeoutMs: 100,
   })
   onTestFinished(async () => {
     resolver.close()
@@ -106,7 +105,7 @@ test('whether they still validate is asked at once, and what they vouched for st
   expect(await resolver.a('signed.test')).toMatchObject({ secure: true, isKept: true })
 })
 
-test('it tells of the servers that have stopped to validate, until they validate again, and never of one that never did', async () => {
+test('it tells of the servers that have stopped validating, until they validate again, and never of one that never did', async () => {
   const unsigned = { ns: ['a.root.test'] }
   const { resolver, servers, lost } = await started([{ '.': unsigned }, { '.': unsigned }])
   const proveWith = async (first: FakeZone[string]) => {

@@ -20,7 +20,9 @@ const backlog = 2
 export async function hungAddresses(hosts: string[], port: number): Promise<void> {
   const child = spawn(process.execPath, ['-e', hang, String(port), ...hosts], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  await once(child.stdout, 'data')
+  const exited = once(child, 'exit').then(([code]) => Promise.reject(new Error(`nobody listens at ${hosts.join(', ')}: exit code ${code}`)))
+  exited.catch(() => {})
+  await Promise.race([once(child.stdout, 'data'), exited])
   for (const host of hosts) {
     for (let waiting = 0; waiting < backlog; waiting++) {
       const socket = connect({ host, port }).on('error', () => {})

@@ -71,7 +71,10 @@ export function startPostgres({
     start,
     socket: join(directory, '.s.PGSQL.5432'),
     get pid() {
-      return pidIn(directory) ?? 0
+      const pid = pidIn(directory)
+      // A signal to 0 would go to this process and its group.
+      if (pid === null) throw new Error('PostgreSQL does not run')
+      return pid
     },
     stop: () => endPostgres(directory),
   }

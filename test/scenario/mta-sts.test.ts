@@ -1,12 +1,11 @@
-import { unlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { unlinkSync } from 'node:fs'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { authorityFile } from '../support/authority-file.ts'
 import type { FakeZone } from '../support/fake-dns.ts'
 import { startFakeMx, type FakeMxOptions } from '../support/fake-mx.ts'
 import { keepLargePolicies } from '../support/keep-sts-policy.ts'
 import { answerWith, policyHost, policyText, type PolicyHost } from '../support/policy-host.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { testCertificate, type TestCertificate } from '../support/test-certificates.ts'
 
 const mxHost = '127.0.2.61'
@@ -37,10 +36,7 @@ async function start(mxOptions: FakeMxOptions, answer: PolicyHost['answer'], set
   const policies = await policyHost(valid, answer)
   const mx = await startFakeMx({ host: mxHost, ...mxOptions })
   onTestFinished(() => mx.close())
-  const directory = temporaryDirectory()
-  onTestFinished(() => directory.remove())
-  const ca = join(directory.path, 'ca.pem')
-  writeFileSync(ca, valid.cert)
+  const ca = authorityFile(valid)
   const given = { delivery_port: String(mx.port), delivery_smarthost_ca: ca, delivery_retry_schedule: '10m', ...settings }
   const relay = await startTestRelay(given, zone(), { policyPort: policies.port })
   onTestFinished(() => relay.stop())

@@ -1,10 +1,8 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { startFakeMx, type FakeMxOptions } from '../support/fake-mx.ts'
+import { authorityFile } from '../support/authority-file.ts'
+import { testMx } from '../support/delivery-fixture.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 
 const minute = 60_000
@@ -33,12 +31,6 @@ async function submit(
 /** Of the only recipient. */
 const stateOf = async (relay: TestRelay, id: string): Promise<string | undefined> => Object.values(await relay.recipients(id))[0]?.status
 const reaches = (relay: TestRelay, id: string, state: string): Promise<void> => expect.poll(() => stateOf(relay, id)).toBe(state)
-
-async function testMx(options: FakeMxOptions) {
-  const mx = await startFakeMx(options)
-  onTestFinished(() => mx.close())
-  return mx
-}
 
 test('mail is held, given up or told to be late when its submitter asked, and the next host is told too, across a restart', async () => {
   const extensions = ['PIPELINING', 'DELIVERBY 60', 'MT-PRIORITY']
@@ -112,12 +104,9 @@ test('mail with REQUIRETLS goes only to a host that passes it on, its bounce too
   const certificate = await testCertificate(['smart.example'])
   const extensions = ['PIPELINING', 'REQUIRETLS']
   const rcpt = (address: string) => (address.startsWith('gone') ? '550 5.1.1 No such user' : undefined)
-  const mx = await testMx({ host: '127.0.2.61', tls: certificate, extensions, on: { rcpt } })
-  const directory = temporaryDirectory()
-  onTestFinished(() => directory.remove())
-  const authority = join(directory.path, 'ca.pem')
-  writeFileSync(authority, certificate.cert)
-  const settings = { delivery_smarthost: `smart.example:${mx.port}`, delivery_smarthost_ca: authority, delivery_retry_schedule: '1m' }
+  const mx = await testMx({ host: '127.0.2.62', tls: certificate, extensions, on: { rcpt } })
+  const authorities = authorityFile(certificate)
+  const settings = { delivery_smarthost: `smart.example:${mx.port}`, delivery_smarthost_ca: authorities, delivery_retry_schedule: '1m' }
   const relay = await startTestRelay(settings, { 'smart.example': { a: [mx.host] } })
   onTestFinished(() => relay.stop())
   await relay.call('PATCH', '/api/account', { delivery_notices: true })

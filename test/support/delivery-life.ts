@@ -32,7 +32,7 @@ export async function keepClassicalHost({ relay: { services }, clock }: TestRela
 }
 
 /** A policy is fetched, used, refreshed, fails to be fetched, and is forgotten when nobody writes to its domain any more. */
-export async function keepStsPolicy({ relay: { services }, clock }: TestRelay): Promise<void> {
+export async function useStsPolicy({ relay: { services }, clock }: TestRelay): Promise<void> {
   const told: KnownSts[] = []
   const domain = 'policy.example'
   const zone = { [`_mta-sts.${domain}`]: { txt: ['v=STSv1; id=1'] } }

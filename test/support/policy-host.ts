@@ -11,8 +11,6 @@ export interface PolicyHost {
   answer: (request: IncomingMessage, response: ServerResponse) => void
   /** The host and path of each request. */
   requests: string[]
-  /** Serves with another certificate from now on. */
-  use(tls: Pick<ServerOptions, 'key' | 'cert'>): void
 }
 
 /** The text of a policy. */
@@ -25,11 +23,8 @@ export const answerWith =
     void response.writeHead(status, headers).end(text)
 
 /** A web server over TLS on loopback that publishes MTA-STS policies, until the end of the test. */
-export async function policyHost(
-  tls: Pick<ServerOptions, 'key' | 'cert'>,
-  answer: PolicyHost['answer'],
-  { host = '127.0.0.1', port = 0 } = {},
-): Promise<PolicyHost> {
+export async function policyHost(tls: Pick<ServerOptions, 'key' | 'cert'>, answer: PolicyHost['answer']): Promise<PolicyHost> {
+  const host = '127.0.0.1'
   const sockets = new Set<Socket>()
   const server = createServer(tls, (request, response) => {
     served.requests.push(`${request.headers.host?.replace(/:\d+$/, '')}${request.url}`)
@@ -37,7 +32,7 @@ export async function policyHost(
   })
   server.on('connection', (socket: Socket) => sockets.add(socket))
   server.on('tlsClientError', () => {})
-  server.listen(port, host)
+  server.listen(0, host)
   await once(server, 'listening')
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()
@@ -48,7 +43,6 @@ export async function policyHost(
     port: (server.address() as AddressInfo).port,
     answer,
     requests: [],
-    use: (next) => server.setSecureContext(next),
   }
   return served
 }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { jobOf, testDelivery, testMx, type ReadAttempt, type TestDelivery } from '../../support/delivery-fixture.ts'
 import type { FakeMx, FakeMxOptions } from '../../support/fake-mx.ts'
+import { fakeResolver } from '../../support/fake-resolver.ts'
 import { testCertificate, type TestCertificate } from '../../support/test-certificates.ts'
 
 let certificates: Record<'good' | 'self-signed' | 'expired' | 'wrong name', TestCertificate>
@@ -21,13 +22,8 @@ const required = () => jobOf({ transfer: { requireTls: true } })
 /** Delivery through a smarthost, which its operator vouches for. */
 function bySmarthost({ host, port }: FakeMx, limits = {}): TestDelivery {
   const trusted = (['good', 'expired', 'wrong name'] as const).map((name) => certificates[name].cert)
-  const delivery = testDelivery([], { extraAuthorities: trusted, limits })
-  delivery.services.route.resolver.a = async (name) => ({
-    status: 'ok',
-    records: name === 'relay.example.com' ? [host] : [],
-    ttl: 0,
-    secure: false,
-  })
+  const resolver = fakeResolver({ 'relay.example.com': { a: [host] } })
+  const delivery = testDelivery([], { extraAuthorities: trusted, resolver, limits })
   delivery.services.route.smarthost = { host: 'relay.example.com', port }
   return delivery
 }

@@ -52,7 +52,7 @@ test('mail goes by DANE while a name server validates; what was under it waits w
   relay.dns.zone[at] = records(other)
   expect((await first('ann@late.example')).attempt).toMatchObject(waits('no TLSA record matches'))
 
-  // An attacker, or a resolver that has stopped to validate.
+  // An attacker, or a resolver that has stopped validating.
   for (const name of ['.', 'rcpt.example', 'mx.rcpt.example', at])
     relay.dns.zone[name] = { ...(relay.dns.zone[name] as FakeRecords), secure: false }
   const { id, attempt } = await first('bob@rcpt.example', { expires_in: 120 })

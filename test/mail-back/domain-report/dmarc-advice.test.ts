@@ -88,7 +88,7 @@ test.each<[string, DmarcObservation, { step: string; policy?: string | null; rea
     { step: 'tighten', policy: 'quarantine', reason: /of 500 messages/ },
   ],
   [
-    'quarantine for a tenth',
+    'quarantine, on trial',
     { published: { policy: 'quarantine', isOnTrial: true }, days: 7, sources: [source('ours', 500, 0)] },
     { step: 'tighten', policy: 'quarantine', reason: /quarantine/ },
   ],

@@ -18,7 +18,7 @@ function startTally() {
   return { handed, tally: new SessionTally((sums) => handed.push(sums)) }
 }
 
-test('sessions of which a report says the same are one sum', () => {
+test('sessions that look the same in a report are summed', () => {
   const { handed, tally } = startTally()
   tally.note(session)
   // Of successes it tells no host.

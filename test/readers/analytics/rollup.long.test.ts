@@ -344,7 +344,7 @@ test('values beyond the daily limit count as others, even after a restart, and n
   expect(new Set(rows.slice(1).map((row) => row.sent))).toEqual(new Set([2]))
 })
 
-test('the daily limit of values holds where nodes count in turn, and a value that one has given a row counts there at the other', async () => {
+test('the daily limit of values holds where nodes count in turn, and each counts under the values that the other has given a row', async () => {
   const { db, sent, counted } = await startOrders()
   const nodes = [0, 1].map(() => analyticsReader({ db, log: silentLog }, fewValues))
   for (let from = 0; from < 120; from += 3) {

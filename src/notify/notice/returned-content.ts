@@ -11,8 +11,8 @@ type StoredOriginal = Pick<ToldRow, 'subject' | 'message_id_header' | 'size' | '
 const maxHeaderLength = 64 * 1024
 
 /**
- * What to return of a message: all of it if requested, if it failed (RFC 3461 4.3), it is small, and it did not come with REQUIRETLS (RFC 8689 5);
- * else the header, which is rebuilt from other columns if the content was deleted.
+ * What to return of a message: all of it if requested, if it failed (RFC 3461 4.3), it is small, and it did not come with REQUIRETLS (RFC
+ * 8689 5); else the header, which is rebuilt from other columns if the content was deleted.
  * @param firstChunk of the content; null if it was deleted
  */
 export function returnedContent(stored: StoredOriginal, action: NoticeAction, firstChunk: Uint8Array | null): NoticeOriginal['returned'] {

@@ -19,7 +19,7 @@ export const tlsResultTypes = [
 export type TlsResultType = (typeof tlsResultTypes)[number]
 
 /** What the receiver has published on TLS (RFC 8460 4.2), by which a session is judged. */
-export interface PublishedPolicy {
+export interface PublishedTlsPolicy {
   type: 'sts' | 'tlsa' | 'no-policy-found'
   /** Its lines, or its TLSA records. */
   strings: readonly string[]
@@ -29,13 +29,13 @@ export interface PublishedPolicy {
   mxHosts: readonly string[]
 }
 
-export const noPolicy = (domain: string): PublishedPolicy => ({ type: 'no-policy-found', strings: [], domain, mxHosts: [] })
+export const noPolicy = (domain: string): PublishedTlsPolicy => ({ type: 'no-policy-found', strings: [], domain, mxHosts: [] })
 
 /** Of a host whose TLSA records are not known. */
-export const noRecords = (host: string): PublishedPolicy => ({ type: 'tlsa', strings: [], domain: host, mxHosts: [] })
+export const noRecords = (host: string): PublishedTlsPolicy => ({ type: 'tlsa', strings: [], domain: host, mxHosts: [] })
 
 /** What a session under this policy is judged by. */
-export function publishedFor(policy: TransportPolicy, destination: string): PublishedPolicy {
+export function publishedFor(policy: TransportPolicy, destination: string): PublishedTlsPolicy {
   if (policy.mode !== 'dane' || policy.records === null) {
     const { published } = policy.tested ?? policy
     return published ? policyOfSts(published) : noPolicy(destination)
@@ -45,7 +45,7 @@ export function publishedFor(policy: TransportPolicy, destination: string): Publ
 }
 
 /** As its text has it. */
-function policyOfSts(published: DomainSts): PublishedPolicy {
+function policyOfSts(published: DomainSts): PublishedTlsPolicy {
   const { domain } = published
   if ('fault' in published) return { type: 'sts', strings: [], domain, mxHosts: [] }
   const { mode, mx, maxAgeMs } = published.policy
@@ -60,7 +60,7 @@ export const unlisted = (reason: string): SessionFailure => ({ type: 'validation
 export interface TlsSession {
   /** Of the mail that it was opened for. */
   destination: string
-  policy: PublishedPolicy
+  policy: PublishedTlsPolicy
   mxHost: string
   address: string
   /** Ours; null if it is not known, or not public. */
@@ -94,7 +94,7 @@ export type SessionShown = Exclude<Shown, { is: 'not passed on' }>
 export function failureOf(
   shown: SessionShown,
   { mode, tested, published }: Pick<TransportPolicy, 'mode' | 'tested' | 'published'>,
-  { type }: Pick<PublishedPolicy, 'type'>,
+  { type }: Pick<PublishedTlsPolicy, 'type'>,
 ): SessionFailure | null {
   if (mode !== 'dane' && tested?.closed !== undefined) return unlisted(tested.closed)
   if (published && 'fault' in published) return published.fault

@@ -11,7 +11,15 @@ import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
-import { failureOf, namedObjection, noRecords, publishedFor, unlisted, type PublishedPolicy, type SessionFailure } from './tls-session.ts'
+import {
+  failureOf,
+  namedObjection,
+  noRecords,
+  publishedFor,
+  unlisted,
+  type PublishedTlsPolicy,
+  type SessionFailure,
+} from './tls-session.ts'
 import { withDane } from './transport-policy.ts'
 
 /** `connected`: a socket that is connected to it already. */
@@ -130,7 +138,7 @@ export class HostTries {
   }
 
   /** For the reports on TLS, where it counts as a session that failed. */
-  #reportUnopened({ name, address, smarthost }: RouteHost, policy: PublishedPolicy, failure: SessionFailure | null): void {
+  #reportUnopened({ name, address, smarthost }: RouteHost, policy: PublishedTlsPolicy, failure: SessionFailure | null): void {
     const { job, services } = this.#transferring
     const { noteSession } = services.connection
     if (!noteSession || job.isOwnMail || smarthost) return

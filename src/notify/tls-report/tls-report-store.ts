@@ -1,4 +1,4 @@
-import type { PublishedPolicy, TlsResultType } from '../../mail-out/delivery/tls-session.ts'
+import type { PublishedTlsPolicy, TlsResultType } from '../../mail-out/delivery/tls-session.ts'
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { dayMs, type CountedSessions } from './tls-report.ts'
@@ -61,7 +61,7 @@ export async function sessionsOf(db: Pick<Database, 'slowRead'>, day: number, do
     domain,
   })
   return rows.map(({ policy, failure, reason, mx_host, address, source_address: sourceAddress, sessions }) => ({
-    policy: JSON.parse(policy) as PublishedPolicy,
+    policy: JSON.parse(policy) as PublishedTlsPolicy,
     failure:
       failure === null
         ? null

@@ -1,4 +1,4 @@
-import type { PublishedPolicy, TlsResultType } from '../../mail-out/delivery/tls-session.ts'
+import type { PublishedTlsPolicy, TlsResultType } from '../../mail-out/delivery/tls-session.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 
 export const dayMs = 24 * 60 * 60_000
@@ -10,7 +10,7 @@ export const dateOf = (day: number): string => isoTime(day * dayMs).slice(0, 10)
 
 /** Sessions of a day with one domain that had the same end. */
 export interface CountedSessions {
-  policy: PublishedPolicy
+  policy: PublishedTlsPolicy
   /** Null for successes, of which nothing more is told. */
   failure: { type: TlsResultType; reason: string; mxHost: string; address: string; sourceAddress: string | null } | null
   sessions: number

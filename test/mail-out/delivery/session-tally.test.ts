@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SessionTally, type SessionSum } from '../../../src/mail-out/delivery/session-tally.ts'
-import { noPolicy, type PublishedPolicy, type TlsSession } from '../../../src/mail-out/delivery/tls-session.ts'
+import { noPolicy, type PublishedTlsPolicy, type TlsSession } from '../../../src/mail-out/delivery/tls-session.ts'
 
 const session: TlsSession = {
   destination: 'rcpt.example',
@@ -11,7 +11,7 @@ const session: TlsSession = {
   failure: null,
 }
 const failure = { type: 'validation-failure', reason: 'no shared cipher' } as const
-const sts: PublishedPolicy = { type: 'sts', strings: ['version: STSv1', 'mode: enforce'], domain: 'rcpt.example', mxHosts: [] }
+const sts: PublishedTlsPolicy = { type: 'sts', strings: ['version: STSv1', 'mode: enforce'], domain: 'rcpt.example', mxHosts: [] }
 
 function startTally() {
   const handed: SessionSum[][] = []

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { PublishedPolicy } from '../../../src/mail-out/delivery/tls-session.ts'
+import type { PublishedTlsPolicy } from '../../../src/mail-out/delivery/tls-session.ts'
 import { parseTlsReport } from '../../../src/mail-back/domain-report/parse-tls-report.ts'
 import { tlsReport, type CountedSessions } from '../../../src/notify/tls-report/tls-report.ts'
 
-const sts: PublishedPolicy = {
+const sts: PublishedTlsPolicy = {
   type: 'sts',
   strings: ['version: STSv1', 'mode: testing', 'mx: *.mail.company-y.example', 'max_age: 86400'],
   domain: 'company-y.example',
@@ -82,7 +82,7 @@ test('a report is as RFC 8460 has it', () => {
 })
 
 test('what reads reports of others reads ours, each policy by itself', () => {
-  const tlsa: PublishedPolicy = { type: 'tlsa', strings: ['3 1 1 00aa'], domain: 'mx1.mail.company-y.example', mxHosts: [] }
+  const tlsa: PublishedTlsPolicy = { type: 'tlsa', strings: ['3 1 1 00aa'], domain: 'mx1.mail.company-y.example', mxHosts: [] }
   const [ofDomain, ofHost] = parseTlsReport(JSON.stringify(tlsReport(frame, [...counted, { policy: tlsa, failure: null, sessions: 7 }])))
   expect(ofDomain).toMatchObject({ domain: 'company-y.example', sessions: 5629, failures: 303, reporter: 'Company-X', reportId: 'tlr_1' })
   expect(ofHost).toMatchObject({ domain: 'mx1.mail.company-y.example', sessions: 7, failures: 0, rows: [{ policyType: 'tlsa' }] })

@@ -14,7 +14,9 @@ export class OutgoingRequests {
   async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const others = this.#underWay.get(accountId) ?? 0
     if (others >= maxPerAccount) {
-      const message = `Your account has ${others} webhook tests, link checks and refreshes of policies under way, and no more are allowed. Try again when one has ended.`
+      const message =
+        `Your account has ${others} webhook tests, link checks and refreshes of policies under way, and no more are allowed. ` +
+        'Try again when one has ended.'
       throw new SternaError('rate_limit_exceeded', message, { retryAfter: 1 })
     }
     this.#underWay.set(accountId, others + 1)

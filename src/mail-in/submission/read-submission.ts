@@ -55,8 +55,8 @@ export async function readSubmission(
     reversePath: mail.reversePath,
     recipients: recipients.map(({ forwardPath, notify, orcpt }) => ({ forwardPath, type: addressedAs(forwardPath), notify, orcpt })),
     bodyType: hasEightBitBody ? '8bitmime' : '7bit',
-    // Like other relays, we pass on raw bytes in header fields without SMTPUTF8 unless the client asked for it. A recipient's address that needs
-    // it concerns the transfer to that one alone.
+    // Like other relays, we pass on raw bytes in header fields without SMTPUTF8 unless the client asked for it. A recipient's address that
+    // needs it concerns the transfer to that one alone.
     smtputf8: (smtputf8 && mail.smtputf8) || isInternational(mail.reversePath ?? ''),
     envid: mail.envid,
     ret: mail.ret,

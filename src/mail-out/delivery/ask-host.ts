@@ -25,7 +25,7 @@ interface Asking {
 type Asked = Exclude<Transfer, 'stale'> | HostOutcome | 'out of sockets' | 'lost source'
 
 /**
- * One host's verdict, over the leased connection, or a new one if the host has closed that. `connected`: a socket that is connected to it already.
+ * One host's verdict, over the leased connection, or a new one if the host has closed that. `connected`: a socket already connected to it.
  */
 export async function askHost(
   { each, lease, connected }: { each: Try; lease: Lease; connected: Call | null },

@@ -95,8 +95,8 @@ const bySender: Record<DomainTls, TransportPolicy> = { opportunistic, enforced: 
 const bySts = required('verify', 'mta_sts')
 
 /**
- * The policy for a host of the route, in this order: what the message demands; what is set for the recipient's domain, which stands in the place of
- * what that publishes; a policy by MTA-STS, which is enforced, or tested beside the others; of the others the strictest.
+ * The policy for a host of the route, in this order: what the message demands; what is set for the recipient's domain, which stands in the
+ * place of what that publishes; a policy by MTA-STS, which is enforced, or tested beside the others; of the others the strictest.
  * @param host null where none was found
  * @param sts null where none is published
  */

@@ -60,9 +60,9 @@ const atOnce = 10
 const pack = promisify(gzip)
 
 /**
- * Sends reports on TLS (RFC 8460) to the domains that ask for them, for each day (UTC) that is over. One node does this for all. What became of a
- * report is written after each step, and its mail in the batch that accepts that. So a report goes out once; only one that was being
- * posted when its node died is posted again, under the same report-id.
+ * Sends reports on TLS (RFC 8460) to the domains that ask for them, for each day (UTC) that is over. One node does this for all. What
+ * became of a report is written after each step, and its mail in the batch that accepts that. So a report goes out once; only one that was
+ * being posted when its node died is posted again, under the same report-id.
  */
 export class TlsReportRunner {
   readonly #services: RunnerServices

@@ -360,15 +360,16 @@ export const settings = {
   'delivery.mta_sts': setting(
     type.flag,
     true,
-    'Whether mail goes by the policies that recipient domains publish (MTA-STS, RFC 8461). Where one is enforced, mail goes only to MX hosts that it ' +
-      'lists and that prove to be them, and waits otherwise.',
+    'Whether mail goes by the policies that recipient domains publish (MTA-STS, RFC 8461). Where one is enforced, mail goes only to ' +
+      'MX hosts that it lists and that prove to be them, and waits otherwise.',
   ),
 
   'delivery.source_addresses': setting(
     sourceAddresses(100),
     'none',
-    'The addresses of this machine that mail leaves from, each with its name in EHLO, as ADDRESS NAME; without a name it is hostname. All mail of a ' +
-      'sender to one domain leaves from the same one. Of several nodes each has its own. If no IPv4 (or IPv6) address is listed, the system chooses one.',
+    'The addresses of this machine that mail leaves from, each with its name in EHLO, as ADDRESS NAME; without a name it is hostname. ' +
+      'All mail of a sender to one domain leaves from the same one. Of several nodes each has its own. ' +
+      'If no IPv4 (or IPv6) address is listed, the system chooses one.',
   ),
 
   'delivery.feedback_sender': setting(

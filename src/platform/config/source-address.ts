@@ -25,7 +25,8 @@ function sourceAddress(given: unknown): SourceAddress {
   const [address = '', name, ...more] = String(given).trim().split(/\s+/)
   if (isIP(address) === 0 || more.length > 0 || isUnspecified(address)) {
     throw new SettingFault(
-      `${JSON.stringify(given)} is not an address of this machine with its name. Write it like 192.0.2.10 mail1.example.com or 2001:db8::10 mail1.example.com.`,
+      `${JSON.stringify(given)} is not an address of this machine with its name. ` +
+        'Write it like 192.0.2.10 mail1.example.com or 2001:db8::10 mail1.example.com.',
     )
   }
   return { address, ehloName: name === undefined ? null : hostname.parse(name) }

@@ -26,7 +26,10 @@ export async function findDmarc(domain: string, resolver: Pick<Resolver, 'txt'>)
   return found.find(({ at }) => at === organizational) ?? found.at(-1) ?? { at: domain, reading: { fault: 'missing' } }
 }
 
-/** What receivers do with mail from the domain that fails, by a record that they have found for it. @param exists whether the DNS has its name */
+/**
+ * What receivers do with mail from the domain that fails, by a record that they have found for it.
+ * @param exists whether the DNS has its name
+ */
 export function appliedPolicy(domain: string, at: string, record: DmarcRecord, exists = true): DmarcPolicy {
   const published = at === domain ? record.policy : record.below[exists ? 'existing' : 'absent']
   return record.isOnTrial ? milder(published) : published

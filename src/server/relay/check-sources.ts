@@ -11,7 +11,9 @@ export async function checkSources(sources: readonly SourceAddress[], log: Pick<
   const found = await Promise.all(sources.map(async ({ address }) => ({ address, isLocal: await isLocalAddress(address) })))
   const missing = found.flatMap(({ address, isLocal }) => (isLocal ? [] : [address]))
   if (missing.length === 0) return
-  const reason = `delivery.source_addresses: this machine does not have ${missing.join(', ')}. Add the address to an interface, or remove it from the setting.`
+  const reason =
+    `delivery.source_addresses: this machine does not have ${missing.join(', ')}. ` +
+    'Add the address to an interface, or remove it from the setting.'
   if (missing.length === sources.length) throw new SternaError('configuration', reason)
   log.error({ addresses: missing }, reason)
 }

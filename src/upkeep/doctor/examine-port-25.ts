@@ -6,7 +6,7 @@ import { type Finding, sayOf } from './finding.ts'
 /** The result of a connection: the first line, or why there was none. */
 export type Greeting = { line: string } | { fault: string }
 
-/** Connects, with or without TLS from the first byte, from one of our addresses if given, and reads one line; never throws, and ends by itself. */
+/** Connects, with TLS from the first byte or without, from one of our addresses if given, and reads a line. Never throws; ends by itself. */
 export type Greet = (address: string, port: number, isTls?: boolean, from?: string) => Promise<Greeting>
 
 export interface Greeter extends HostPort {

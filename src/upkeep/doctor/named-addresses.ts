@@ -17,8 +17,8 @@ export interface NamedAddress extends SendingAddress {
 }
 
 /**
- * What mail leaves from, as others see it: of a family with source addresses these, else what the system may choose. One that is not public is behind
- * NAT, so we assume the address of its name.
+ * What mail leaves from, as others see it: of a family with source addresses these, else what the system may choose. One that is not public
+ * is behind NAT, so we assume the address of its name.
  */
 export async function namedAddresses(
   { hostname, sources, resolver }: SourceServices,

@@ -1,4 +1,5 @@
 import { unlinkSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { authorityFile } from '../support/authority-file.ts'
 import type { FakeZone } from '../support/fake-dns.ts'
@@ -186,6 +187,32 @@ test('where no policy can be fetched and none is known, mail goes as without, an
   expect(await relay.relay.services.db.read('select mode, fault_type from mta_sts_policy')).toEqual([
     { mode: null, fault_type: 'sts-policy-fetch-error' },
   ])
+})
+
+test('web servers that never answer hold fifty fetches at most, and give way to others', async () => {
+  const { relay, policies, to } = await start({ tls: valid }, enforced)
+  const tarpit = '127.0.2.62'
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket.resume())
+    socket.on('error', () => {}).once('close', () => open.delete(socket))
+  })
+  await new Promise<void>((listening) => server.listen(policies.port, tarpit, listening))
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  for (let i = 0; i < 60; i++) {
+    relay.dns.zone[`tarpit${i}.example`] = { a: [mxHost] }
+    relay.dns.zone[`_mta-sts.tarpit${i}.example`] = { txt: ['v=STSv1; id=1'] }
+    relay.dns.zone[`mta-sts.tarpit${i}.example`] = { a: [tarpit] }
+    await relay.send(`ann@tarpit${i}.example`)
+  }
+  await expect.poll(() => open.size).toBe(50)
+  expect(await to('ann@rcpt.example')).toMatchObject(verified)
+  const ended = `select domain from mta_sts_policy where fault like '%did not answer within 5 seconds'`
+  expect((await relay.relay.services.db.read(ended)).length).toBeGreaterThan(0)
+  await expect.poll(() => open.size).toBeLessThanOrEqual(50)
 })
 
 test('an operator reads what is known of a domain, and refreshes it at once', async () => {

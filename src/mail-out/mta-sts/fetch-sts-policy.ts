@@ -16,8 +16,8 @@ interface FetchSettings {
   port: number
   /** Certificates in PEM that are trusted; undefined: the public authorities. */
   authorities: string[] | undefined
-  /** Of the whole fetch; default: 60 s, as RFC 8461 3.3 suggests. */
-  timeoutMs?: number
+  /** Ends the fetch, with its reason. */
+  signal: AbortSignal
 }
 
 /** Why no policy could be fetched: by its name in RFC 8460 4.3, and as the end of a sentence. */
@@ -28,7 +28,6 @@ export interface FetchFault {
 
 export type Fetched = { policy: StsPolicy } | { fault: FetchFault }
 
-const standardTimeoutMs = 60_000
 /** As RFC 8461 3.3 suggests. */
 const maxBytes = 64 * 1024
 
@@ -51,13 +50,8 @@ function faultType(error: unknown): FetchFault['type'] {
   return /^(?:CERT|DEPTH|SELF|UNABLE|HOSTNAME|ERR_TLS_CERT)_/.test(code) ? 'sts-webpki-invalid' : 'sts-policy-fetch-error'
 }
 
-function fetched(
-  host: string,
-  services: FetchServices,
-  { port, authorities, timeoutMs = standardTimeoutMs }: FetchSettings,
-): Promise<string> {
+function fetched(host: string, services: FetchServices, { port, authorities, signal }: FetchSettings): Promise<string> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeoutMs)
     const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
       host,
       port,
@@ -72,8 +66,7 @@ function fetched(
       ...(authorities && { ca: authorities }),
     }
     const sent = request(options)
-    const fail = (error: Error): void =>
-      reject(signal.aborted ? new Error(`${host} did not answer within ${timeoutMs / 1000} seconds`) : error)
+    const fail = (error: Error): void => reject(signal.aborted ? (signal.reason as Error) : error)
     sent.on('error', fail)
     signal.addEventListener('abort', () => fail(new Error('aborted')))
     // Or an answer with status 101 would settle nothing.

@@ -88,6 +88,26 @@ test('a policy holds after a restart, though memory has no room for all of them'
   expect(policies.requests).toHaveLength(1)
 })
 
+test('while the store cannot be read, mail waits rather than leave below a policy that may be in it', async () => {
+  const { relay, to } = await start({ tls: valid }, enforced)
+  expect(await to('ann@rcpt.example')).toMatchObject(verified)
+  await keepLargePolicies(relay.relay.services, relay.clock.now() + 1)
+  await relay.restart()
+  const { db } = relay.relay.services
+  await db.write([{ sql: 'alter table mta_sts_policy rename to unreadable' }])
+  const { id, ...attempt } = await to('bob@rcpt.example')
+  expect(attempt).toMatchObject({
+    outcome: 'deferred',
+    reply: '4.3.0 the store cannot tell whether rcpt.example has an MTA-STS policy',
+    explanation: { code: 'internal_error' },
+  })
+  await db.write([{ sql: 'alter table unreadable rename to mta_sts_policy' }])
+  relay.clock.advance(20 * minute)
+  await expect.poll(async () => (await relay.recipients(id))['bob@rcpt.example']?.status).toBe('delivered')
+  const { data } = (await relay.call('GET', `/api/emails/${id}/attempts`)).body
+  expect(data.map((each: any) => each.tls_policy_source)).toContain('mta_sts')
+})
+
 test('a host with another certificate gets nothing, and the bounce names the policy', async () => {
   const { relay, mx } = await start({ tls: selfSigned }, enforced)
   const { id, ...attempt } = await sent(relay, 'ann@rcpt.example', { expires_in: 300 })

@@ -209,7 +209,7 @@ function stsLookup(resolver: Resolver, published: () => StsPolicy | null, now: (
     const known = { domain, id, triedAt: at, usedAt: at }
     if (policy) lookup.learn({ ...known, policy, fetchedAt: at, fault: null })
     else lookup.learn({ ...known, policy: null, fetchedAt: null, fault })
-    setImmediate(() => lookup.answered(domain, id))
+    setImmediate(() => lookup.answered(domain, id, true))
   }
   const lookup = new StsLookup({ resolver, ask, noteUsed: () => {} })
   return lookup

@@ -56,6 +56,7 @@ async function deliverAll(
     if (!messageFor) return settleAll(unclean)
     const hosts = services.sources.assign(way.hosts, job, performance.now())
     const sts = looking === null ? null : await domainStsFor(hosts, looking, { job, services })
+    if (sts === 'unreadable') return settleAll(unreadable(policyDomain(job, services)))
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
@@ -82,15 +83,19 @@ async function domainStsFor(
   hosts: RouteHost[],
   looking: StsFound | Promise<StsFound>,
   { job, services }: Pick<Transferring, 'job' | 'services'>,
-): Promise<DomainSts | null> {
+): Promise<DomainSts | 'unreadable' | null> {
   const domain = policyDomain(job, services)
   let policy = await looking
   const listed = policy
-  if (listed && 'mx' in listed && !hosts.some(({ name }) => listsMx(listed, name.toLowerCase())))
+  if (listed && listed !== 'unreadable' && 'mx' in listed && !hosts.some(({ name }) => listsMx(listed, name.toLowerCase())))
     policy = (await services.sts?.policyAnew(domain, job.at)) ?? null
-  if (!policy) return null
+  if (policy === null || policy === 'unreadable') return policy
   return 'mx' in policy ? { domain, policy } : { domain, fault: policy }
 }
+
+/** The mail must not leave below a policy that is stored. */
+const unreadable = (domain: string): Outcome =>
+  deferral('internal_error', `4.3.0 the store cannot tell whether ${domain} has an MTA-STS policy`).outcome
 
 function hostsInOrder(hosts: RouteHost[], { health, rotation, ipv6Refusals }: DeliverServices): RouteHost[] {
   if (hosts.length === 1) return hosts

@@ -67,8 +67,8 @@ export type ToThread =
   | { type: 'mta-sts'; known: KnownSts }
   /** More is stored than was told. */
   | { type: 'mta-sts partial' }
-  /** All that follows from what was wanted has been told. */
-  | { type: 'mta-sts answer'; domain: string; id: string | null }
+  /** All that follows from what was wanted has been told; `isRead`: false if the store cannot be read or written. */
+  | { type: 'mta-sts answer'; domain: string; id: string | null; isRead: boolean }
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =

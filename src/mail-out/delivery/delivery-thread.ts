@@ -81,7 +81,7 @@ function receive(message: ToThread): void {
     case 'mta-sts partial':
       return services.sts?.learnPartial()
     case 'mta-sts answer':
-      return services.sts?.answered(message.domain, message.id)
+      return services.sts?.answered(message.domain, message.id, message.isRead)
     case 'stop':
       void stop(message.graceMs)
   }

@@ -65,9 +65,9 @@ export interface Told {
   tlsSessions(sums: SessionSum[]): void
   /**
    * The DNS announces an MTA-STS policy that is not known; or, if `id` is null, what is stored of a domain is wanted. Whatever is found is
-   * to be set before this resolves; it must not reject.
+   * to be set before this resolves; it must not reject. False: the store cannot be read or written.
    */
-  stsWanted(domain: string, id: string | null): Promise<void>
+  stsWanted(domain: string, id: string | null): Promise<boolean>
   /** Mail goes by the policy of a domain; called at most once a day by each thread. */
   stsUsed(domain: string): void
 }
@@ -78,7 +78,7 @@ export const nobody: Told = {
   unvalidated: () => {},
   login: () => {},
   classicalHost: () => {},
-  stsWanted: async () => {},
+  stsWanted: async () => true,
   stsUsed: () => {},
   tlsSessions: () => {},
 }
@@ -269,8 +269,8 @@ class DeliveryThread {
   }
 
   async #askSts(domain: string, id: string | null): Promise<void> {
-    await this.#services.told.stsWanted(domain, id)
-    this.tell({ type: 'mta-sts answer', domain, id })
+    const isRead = await this.#services.told.stsWanted(domain, id)
+    this.tell({ type: 'mta-sts answer', domain, id, isRead })
   }
 
   async #supply(jobId: string, supply: ContentSupply): Promise<void> {

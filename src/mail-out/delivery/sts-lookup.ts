@@ -19,8 +19,11 @@ const lookedUpMs = 60_000
 const maxDomains = 10_000
 const dayMs = 24 * 3_600_000
 
-/** What a domain publishes: a policy; why the one that it announces could not be fetched; or null, nothing. */
-export type StsFound = StsPolicy | FetchFault | null
+/**
+ * What a domain publishes: a policy; why the one that it announces could not be fetched; null, nothing; or `unreadable`: the store may have a policy,
+ * and cannot be read.
+ */
+export type StsFound = StsPolicy | FetchFault | 'unreadable' | null
 
 /**
  * Which MTA-STS policy mail for a domain goes by, as a delivery thread knows it. The DNS is asked whether there is another one, at most once a
@@ -33,9 +36,9 @@ export class StsLookup {
   #isPartial = false
   /** When the DNS was asked last, and the store if it had to be: a domain in here is in `known`, or has no row. */
   readonly #lookedUp = lastUsed<number>(maxDomains)
-  readonly #lookingUp = new Map<string, Promise<void>>()
-  /** By domain and id. */
-  readonly #asking = new Map<string, PromiseWithResolvers<void>>()
+  readonly #lookingUp = new Map<string, Promise<boolean>>()
+  /** By domain and id; false if the store could not tell. */
+  readonly #asking = new Map<string, PromiseWithResolvers<boolean>>()
 
   constructor(services: StsLookupServices) {
     this.#services = services
@@ -51,18 +54,17 @@ export class StsLookup {
     if (domain.startsWith('[') || isIP(domain) !== 0) return null
     const lookingUp = this.#lookingUp.get(domain) ?? this.#lookUp(domain, at).finally(() => this.#lookingUp.delete(domain))
     this.#lookingUp.set(domain, lookingUp)
-    return lookingUp.then(() => this.#inForce(domain, at))
+    return lookingUp.then((isRead) => (isRead ? this.#inForce(domain, at) : 'unreadable'))
   }
 
   /** The same after another look at what the domain publishes: RFC 8461 5.1 wants one before mail that the policy holds back is given up. */
   async policyAnew(domain: string, at: number): Promise<StsFound> {
-    const known = await this.#recalled(domain)
-    if (known && mayTryAgain(known, at)) {
-      const id = await this.#announced(domain)
-      if (id !== null) await this.#ask(domain, id)
-      await this.#recalled(domain)
-    }
-    return this.#inForce(domain, at)
+    const isRead = await this.#recall(domain)
+    const known = this.#known.get(domain)
+    if (!known || !mayTryAgain(known, at)) return isRead ? this.#inForce(domain, at) : 'unreadable'
+    const id = await this.#announced(domain)
+    if (id !== null) await this.#ask(domain, id)
+    return (await this.#recall(domain)) ? this.#inForce(domain, at) : 'unreadable'
   }
 
   /** What another thread, an earlier process or another node has found. */
@@ -75,10 +77,10 @@ export class StsLookup {
     this.#isPartial = true
   }
 
-  /** What was asked for has been learnt, if there is anything. */
-  answered(domain: string, id: string | null): void {
+  /** What was asked for has been learnt, if there is anything; `isRead`: false if the store could not tell. */
+  answered(domain: string, id: string | null, isRead: boolean): void {
     const key = askedKey(domain, id)
-    this.#asking.get(key)?.resolve()
+    this.#asking.get(key)?.resolve(isRead)
     this.#asking.delete(key)
   }
 
@@ -102,22 +104,24 @@ export class StsLookup {
     return announcedId((await this.#services.resolver.txt(stsRecordName(domain))).records)
   }
 
-  async #lookUp(domain: string, at: number): Promise<void> {
+  /** False if nobody can tell what holds. While the store cannot be read, what is known does. */
+  async #lookUp(domain: string, at: number): Promise<boolean> {
     const id = await this.#announced(domain)
-    const known = await this.#recalled(domain)
-    if (id !== null && needsFetch(known, id, at)) await this.#ask(domain, id)
+    if (!(await this.#recall(domain))) return false
+    const isRead = id === null || !needsFetch(this.#known.get(domain), id, at) || (await this.#ask(domain, id))
+    if (!isRead && !stsInForce(this.#known.get(domain), at)) return false
     this.#lookedUp.set(domain, at)
+    return true
   }
 
-  /** What is known of a domain, which the store is asked for only if it may have been let go of. */
-  async #recalled(domain: string): Promise<KnownSts | undefined> {
-    if (this.#isPartial && !this.#known.has(domain)) await this.#ask(domain, null)
-    return this.#known.get(domain)
+  /** Asks the store for what is known of a domain, if that may have been let go of. False if it cannot be read. */
+  async #recall(domain: string): Promise<boolean> {
+    return !this.#isPartial || this.#known.has(domain) || this.#ask(domain, null)
   }
 
-  #ask(domain: string, id: string | null): Promise<void> {
+  #ask(domain: string, id: string | null): Promise<boolean> {
     const key = askedKey(domain, id)
-    const asked = this.#asking.get(key) ?? Promise.withResolvers<void>()
+    const asked = this.#asking.get(key) ?? Promise.withResolvers<boolean>()
     if (!this.#asking.has(key)) {
       this.#asking.set(key, asked)
       this.#services.ask(domain, id)

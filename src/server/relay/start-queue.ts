@@ -91,8 +91,14 @@ function followDestinations(queue: QueueRunner, { changes, clock }: QueueService
 
 /** What follows from what the threads say of MTA-STS policies. */
 function stsHeard({ stsPolicies, log }: QueueServices) {
-  const noted = (domain: string, writing: Promise<void>): Promise<void> =>
-    writing.catch((error: unknown) => log.warn({ domain, error }, 'the MTA-STS policy of a domain could not be stored or read'))
+  const noted = (domain: string, work: Promise<void>): Promise<boolean> =>
+    work.then(
+      () => true,
+      (error: unknown) => {
+        log.warn({ domain, error }, 'the MTA-STS policy of a domain could not be stored or read')
+        return false
+      },
+    )
   return {
     stsWanted: (domain: string, id: string | null) =>
       noted(domain, id === null ? stsPolicies.reload(domain) : stsPolicies.fetch(domain, id)),

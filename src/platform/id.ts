@@ -91,8 +91,8 @@ export function timeOfId(id: string): number {
   return numberOf(id.slice(start, start + 10))
 }
 
-/** @param digits an even number */
-function inBase32(value: number, digits: number): string {
+/** A whole number in the alphabet of ids, with leading zeros. @param digits an even number */
+export function inBase32(value: number, digits: number): string {
   let text = ''
   for (let rest = value, i = 0; i < digits; i += 2) {
     text = pairs[rest % 1024] + text
@@ -157,7 +157,7 @@ export function bytesOfBase32(text: string): Buffer | null {
   return bytes
 }
 
-function numberOf(digits: string): number {
+export function numberOf(digits: string): number {
   let value = 0
   for (const digit of digits) value = value * 32 + alphabet.indexOf(digit)
   return value

@@ -98,6 +98,11 @@ export class SmtpConnection<User> extends SMTPConnection {
     return this.secure || (this.#port.settings.allowPlaintextAuthOnLoopback && isLoopback(this.remoteAddress))
   }
 
+  /** What a client is told that has to log in before it goes on. */
+  get #loginFirst(): Reply {
+    return this.#mayLogIn ? logInFirst : startTlsFirst
+  }
+
   /** The library waits a constant 100 ms before its greeting: ten times as long as the rest of a short session takes. */
   override init(): void {
     this._setListeners(() => this.connectionReady())
@@ -255,8 +260,9 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   override handler_MAIL(command: Buffer, callback: () => void): void {
     const user = this.#user
-    const refusal = this.#mayLogIn ? logInFirst : startTlsFirst
-    const reply = user ? this.#said.begin(command, this.secure, (mail) => this.#port.handlers.mayBegin(user, this.client, mail)) : refusal
+    const reply = user
+      ? this.#said.begin(command, this.secure, (mail) => this.#port.handlers.mayBegin(user, this.client, mail))
+      : this.#loginFirst
     const answer = (known: Reply): void => {
       // The library's DATA uses an envelope of its own.
       if (known.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
@@ -287,7 +293,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     if (Array.isArray(data)) return super.send(code, this.#said.offered(data, this.#mayLogIn), context)
     if (typeof data !== 'string') return super.send(code, data, context)
-    const text = /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? data : ourWords(code, data, this.#mayLogIn)
+    const text = /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? data : ourWords(code, data, () => this.#loginFirst)
     super.send(code, text ?? data, text === null ? context : false)
   }
 }

@@ -26,9 +26,9 @@ export function greetingOf(command: Buffer): Buffer {
 /** A reply's text as it is on the line, after the code. */
 export const textOf = ({ enhancedStatus, text }: Reply): string => (enhancedStatus === null ? text : `${enhancedStatus} ${text}`)
 
-/** What we say in place of a text of the library; null where that is right. */
-export function ourWords(code: number, text: string, mayLogIn: boolean): string | null {
-  if (code === 530) return textOf(mayLogIn ? logInFirst : startTlsFirst)
+/** What we say in place of a text of the library; null where that is right. @param loginFirst what is asked of a client first */
+export function ourWords(code: number, text: string, loginFirst: () => Reply): string | null {
+  if (code === 530) return textOf(loginFirst())
   if (code !== 421) return null
   if (text.startsWith('Server shutting down')) return '4.3.2 Shutting down, try again in a moment'
   return text.startsWith('Timeout') ? '4.4.2 Nothing heard for too long, closing the connection' : `4.7.0 ${text.replace(/^Error: /, '')}`

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { base32, inBase32, numberOf } from '../id.ts'
 
 /**
  * The purpose of a token: `bounce` is the local part of a recipient's reverse-path, `reference` is in a header field that complaints
@@ -22,8 +23,6 @@ interface DecodedToken {
   isExpired: boolean
 }
 
-/** The alphabet of ids: Crockford's base 32, lower case. */
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const dayMs = 86_400_000
 const letters: Record<TokenPurpose, string> = { bounce: 'b', reference: 'r', unsubscribe: 'u' }
 const purposes: Record<string, TokenPurpose> = { b: 'bounce', r: 'reference', u: 'unsubscribe' }
@@ -42,7 +41,7 @@ const form = /^[bru][0-9a-hjkmnp-tv-z]{46}$/
  */
 export function encodeToken(purpose: TokenPurpose, { recipientId, firstDueAt }: TokenParts, key: Buffer): string {
   const day = Math.floor(firstDueAt / dayMs) + lifetimeDays[purpose]
-  const signed = `${letters[purpose]}${recipientId.slice(recipientId.indexOf('_') + 1)}${base32(day, 4)}`
+  const signed = `${letters[purpose]}${recipientId.slice(recipientId.indexOf('_') + 1)}${inBase32(day, 4)}`
   return signed + macOf(signed, key)
 }
 
@@ -57,18 +56,11 @@ export function decodeToken(text: string, key: Buffer, now: number): DecodedToke
   if (!purpose) return null
   const signed = token.slice(0, 31)
   if (!timingSafeEqual(Buffer.from(token.slice(31)), Buffer.from(macOf(signed, key)))) return null
-  let day = 0
-  for (const letter of signed.slice(27)) day = day * 32 + alphabet.indexOf(letter)
+  const day = numberOf(signed.slice(27))
   return { purpose, recipientId: `rcp_${signed.slice(1, 27)}`, isExpired: now >= (day + 1) * dayMs }
 }
 
 function macOf(signed: string, key: Buffer): string {
   const mac = createHmac('sha256', key).update(signed).digest()
-  return base32(mac.readUIntBE(0, macSize / 2), 8) + base32(mac.readUIntBE(macSize / 2, macSize / 2), 8)
-}
-
-function base32(value: number, length: number): string {
-  let text = ''
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text
-  return text
+  return base32(mac.subarray(0, macSize))
 }

@@ -26,13 +26,13 @@ export class DnsCache {
     const found = this.#kept.get(key)
     const leftMs = found ? found.expiresAt - this.#now() : 0
     if (!found || leftMs <= 0) return null
-    return { ...found.answer, records: found.answer.records.slice(), ttl: Math.ceil(leftMs / 1000), isKept: true }
+    return { ...found.answer, records: found.answer.records.slice(), ttl: Math.ceil(leftMs / 1000) }
   }
 
   /** @param size bytes of the messages that contained the answer */
   keep(key: string, answer: DnsAnswer<unknown>, size: number): void {
     if (answer.ttl === 0 || size > maxKeptBytes) return
-    this.#kept.set(key, { answer, expiresAt: this.#now() + answer.ttl * 1000 })
+    this.#kept.set(key, { answer: { ...answer, isKept: true }, expiresAt: this.#now() + answer.ttl * 1000 })
   }
 
   /** Forgets the answers that no validating name server gave. */

@@ -66,6 +66,8 @@ export class MxConnection {
   readonly #timeouts: DeliveryTimeouts
   readonly #lease: Fields['lease']
   readonly #pipelines: boolean
+  /** bytes; zero if there is none, or one that is no number (RFC 1870 4) */
+  readonly #sizeLimit: number
   /** As many transactions as the host allows on one connection (RFC 9422). */
   readonly #maxTransactions: number
   /** True if a transaction was begun and neither finished nor reset. */
@@ -77,6 +79,8 @@ export class MxConnection {
     this.#timeouts = timeouts
     this.#lease = lease
     this.#pipelines = mayPipeline && extensions.has('PIPELINING')
+    const size = extensions.get('SIZE') ?? ''
+    this.#sizeLimit = /^\d+$/.test(size) ? Number(size) : 0
     this.#maxTransactions = limitIn(extensions.get('LIMITS'), 'MAILMAX')
     this.host = host
     this.transport = transportOf(tls)
@@ -162,12 +166,6 @@ export class MxConnection {
       { phase: 'data', command: 'DATA', timeoutMs: data },
     ]
     return this.#isMidTransaction ? [{ phase: 'rset', command: 'RSET', timeoutMs: command }, ...steps] : steps
-  }
-
-  /** Zero if there is none, or one that is no number (RFC 1870 4). */
-  get #sizeLimit(): number {
-    const told = this.#extensions.get('SIZE') ?? ''
-    return /^\d+$/.test(told) ? Number(told) : 0
   }
 
   /** Not above the limit if only the estimate is. */

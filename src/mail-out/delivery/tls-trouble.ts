@@ -76,7 +76,7 @@ export class TlsTroubles {
 
   /** TLS is tried first again. */
   forget(host: RouteHost): void {
-    this.#notes.delete(keyOf(host))
+    if (this.#notes.size > 0) this.#notes.delete(keyOf(host))
   }
 
   #because(host: RouteHost, at: number): string | null {

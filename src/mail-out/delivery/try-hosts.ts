@@ -33,7 +33,7 @@ export class HostTries {
   #tries: Try[]
   #draft: Draft | null = null
   /** By host. If one is tried twice, over TLS and in plain text, the later outcome counts. */
-  readonly #outcomes = new Map<RouteHost, Outcome>()
+  #outcomes: Map<RouteHost, Outcome> | undefined
   /** How hosts that must not be connected to were tried. */
   #closed: Map<Try, Outcome> | undefined
   /** Names of hosts that lack what the message or its policy needs. */
@@ -83,16 +83,15 @@ export class HostTries {
       if (chosen === null && this.#hasOtherSource) return this.#postponed()
       if (chosen === null) continue
       const verdict = chosen === 'out of sockets' ? chosen : await askHost(chosen, this.#recipient, this.#transferring, draft)
-      if (typeof verdict === 'string' && this.#outcomes.size === 0) return this.#postponed()
+      if (typeof verdict === 'string' && !this.#outcomes?.size) return this.#postponed()
       if (typeof verdict === 'string' || chosen === 'out of sockets') {
         this.#endedBefore = each.host
         break
       }
-      this.#note(chosen.each, verdict, draft)
-      if (!verdict.nextHost && this.#outcomes.has(chosen.each.host)) return attemptOf(draft, verdict.outcome, job)
+      if (this.#isFinal(chosen.each, verdict, draft)) return attemptOf(draft, verdict.outcome, job)
     }
     const backoff = backoffOfAll(this.#hosts, services)
-    if (this.#outcomes.size === 0 && !this.#closed && backoff) return this.#postponed(backoff)
+    if (!this.#outcomes?.size && !this.#closed && backoff) return this.#postponed(backoff)
     return { ...attemptOf(this.#draft ?? this.#unconnectedDraft(), this.#outcome(), job), backoff }
   }
 
@@ -132,7 +131,7 @@ export class HostTries {
     this.#reportUnopened(host, published, failureOf(found.shown, found.under, published))
     draft.last = { host, policy: found.under, because: null }
     draft.connection = null
-    this.#outcomes.set(host, outcome)
+    this.#keep(host, outcome)
     ;(this.#lacking ??= new Set()).add(host.name)
     return null
   }
@@ -164,10 +163,10 @@ export class HostTries {
     }
     if (this.#lacking?.has(host.name)) return false
     // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
-    const backoff = this.#outcomes.has(host) ? undefined : backoffOfHost(host, this.#transferring)
+    const backoff = this.#outcomes?.has(host) ? undefined : backoffOfHost(host, this.#transferring)
     if (backoff) (this.#unasked ??= new Map()).set(host.name, backoff.reason)
     const known = this.#transferring.failed.get(host)
-    if (!backoff && known) this.#outcomes.set(host, known)
+    if (!backoff && known) this.#keep(host, known)
     return !backoff && !known
   }
 
@@ -182,22 +181,27 @@ export class HostTries {
     ;(this.#closed ??= new Map()).set(each, outcome)
   }
 
-  #note(each: Try, verdict: HostOutcome, draft: Draft): void {
+  #keep(host: RouteHost, outcome: Outcome): void {
+    ;(this.#outcomes ??= new Map()).set(host, outcome)
+  }
+
+  /** Whether the attempt ends with this verdict; if not, it is kept, with what follows from it for the hosts still to be tried. */
+  #isFinal(each: Try, verdict: HostOutcome, draft: Draft): boolean {
     const { job, services, failed, sts } = this.#transferring
     const { host } = each
-    this.#outcomes.delete(host)
+    this.#outcomes?.delete(host)
     const overIpv6 = services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })
     if (overIpv6) {
       draft.transcript.note(`IPv6 comes last at ${host.name} from now on`)
       this.#refusedOverIpv6 = overIpv6
       this.#tries = this.#tries.filter((other) => other.host.name !== host.name || !isIPv6(other.host.address))
-      return
+      return false
     }
-    this.#outcomes.set(host, verdict.outcome)
     if (sts && isHeldBackBySts(each, verdict)) void services.sts?.policyAnew(sts.domain, job.at)
     if (verdict.tlsTrouble) services.connection.sessions.forget(host)
     const inPlain = services.tlsTroubles.after(each, verdict, job.at)
-    if (!verdict.nextHost) return
+    if (!verdict.nextHost) return true
+    this.#keep(host, verdict.outcome)
     if (inPlain) {
       failed.delete(host)
       this.#tries.push(inPlain)
@@ -206,6 +210,7 @@ export class HostTries {
       for (const other of this.#hosts) if (ownerOf(other.name) === ownerOf(host.name)) failed.set(other, verdict.outcome)
     }
     if (verdict.nextHost === 'of another name') (this.#lacking ??= new Set()).add(host.name)
+    return false
   }
 
   /** The first of a host's addresses that answers; null if none does. Those that were not needed are to be tried later. */
@@ -253,7 +258,7 @@ export class HostTries {
       draft.transcript.note(`${hostText(host)}: ${fault}`)
       draft.last = one.each
       draft.connection = null
-      this.#outcomes.set(host, verdict.outcome)
+      this.#keep(host, verdict.outcome)
       failedHosts.set(host, verdict.outcome)
       if (noteUnopened(verdict, one.each, startedAt, services)) this.#hasOtherSource = true
     }
@@ -268,10 +273,10 @@ export class HostTries {
 
   /** A host in backoff that was not asked at any address may take what the others refuse, and so may one that the attempt did not come to. */
   #outcome(): Outcome {
-    const names = new Set([...this.#outcomes.keys()].map(({ name }) => name))
+    const names = new Set([...(this.#outcomes?.keys() ?? [])].map(({ name }) => name))
     const unasked = [...(this.#unasked ?? [])].flatMap(([name, reason]) => (names.has(name) ? [] : [deferral('other', reason).outcome]))
     if (this.#endedBefore) unasked.push(deferral('other', `${this.#endedBefore.name} has not been tried yet`).outcome)
-    const outcome = outcomeOfHosts([...(this.#closed?.values() ?? []), ...unasked, ...this.#outcomes.values()])
+    const outcome = outcomeOfHosts([...(this.#closed?.values() ?? []), ...unasked, ...(this.#outcomes?.values() ?? [])])
     // The mail stays in any case; a refusal over IPv6 says more than that nobody has answered over IPv4.
     const isUnanswered = outcome.type === 'deferred' && outcome.reply === null
     return isUnanswered ? (this.#refusedOverIpv6 ?? outcome) : outcome

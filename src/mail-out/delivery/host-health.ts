@@ -56,6 +56,17 @@ export class HostHealth {
     return { key, forMs: Math.max(0, Math.round(health.backoffUntil - now)), reason: health.reason }
   }
 
+  /** The backoff that ends first, if all of them are in one. */
+  backoffOfAll(keys: readonly string[], now: number): HostBackoff | undefined {
+    let first: HostBackoff | undefined
+    for (const key of keys) {
+      const backoff = this.backoffOf(key, now)
+      if (!backoff) return undefined
+      if (!first || backoff.forMs < first.forMs) first = backoff
+    }
+    return first
+  }
+
   /** True of a host that we have connected to, and that has not failed since. */
   hasAnswered(key: string): boolean {
     const health = this.#known.get(key)

@@ -10,7 +10,7 @@ import { unreachable } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
-import type { DeliverServices, Transferring } from './transferring.ts'
+import type { Transferring } from './transferring.ts'
 import {
   failureOf,
   namedObjection,
@@ -90,7 +90,7 @@ export class HostTries {
       }
       if (this.#isFinal(chosen.each, verdict, draft)) return attemptOf(draft, verdict.outcome, job)
     }
-    const backoff = backoffOfAll(this.#hosts, services)
+    const backoff = services.health.backoffOfAll(this.#hosts.map(hostKey), performance.now())
     if (!this.#outcomes?.size && !this.#closed && backoff) return this.#postponed(backoff)
     return { ...attemptOf(this.#draft ?? this.#unconnectedDraft(), this.#outcome(), job), backoff }
   }
@@ -289,14 +289,3 @@ const isHeldBackBySts = ({ policy }: Try, { outcome }: HostOutcome): boolean =>
 
 const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
   job.isProbe ? undefined : services.health.backoffOf(hostKey(host), performance.now())
-
-/** If all hosts are in backoff: the backoff that ends first. */
-function backoffOfAll(hosts: RouteHost[], { health }: DeliverServices): HostBackoff | undefined {
-  let first: HostBackoff | undefined
-  for (const host of hosts) {
-    const backoff = health.backoffOf(hostKey(host), performance.now())
-    if (!backoff) return undefined
-    if (!first || backoff.forMs < first.forMs) first = backoff
-  }
-  return first
-}

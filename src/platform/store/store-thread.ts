@@ -120,6 +120,7 @@ export class StoreThread {
   /** `guards`: those of a write, by statement, so that its conflict can be named. */
   #ask(request: Request, { mayBatch, guards }: { mayBatch: boolean; guards: Guards } = atOnce): Promise<Answer> {
     if (this.#ended) return Promise.reject(this.#ended)
+    if (this.#isClosing && request.type !== 'close') return Promise.reject(new ClosedError())
     return new Promise((resolve, reject) => {
       this.#settle.set(request.id, { resolve, reject, guards })
       if (mayBatch) this.#wait(request)

@@ -1,4 +1,4 @@
-import { DamagedError, type Database, type Row, type Statement, type Value, type Written } from '../database.ts'
+import { ClosedError, DamagedError, type Database, type Row, type Statement, type Value, type Written } from '../database.ts'
 import { InsertListeners } from '../insert-listeners.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
 import type { StoreFiles, StoreUpkeep } from '../store.ts'
@@ -75,6 +75,7 @@ class ReaderWhenAsked {
   }
 
   async #opened(): Promise<StoreThread> {
+    if (this.#isClosed) throw new ClosedError()
     if (this.#thread?.hasEnded) this.#thread = undefined
     if (!this.#thread) this.#spare.giveUp()
     const thread = (this.#thread ??= new StoreThread(threadOf(this.#data), this.#hear))

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { ClosedError } from '../../../../src/platform/store/database.ts'
 import { openDatabase } from '../../../../src/platform/store/sqlite/sqlite-database.ts'
 import { startedThreads } from '../../../support/started-threads.ts'
 import { testDirectory } from '../../../support/temporary-directory.ts'
@@ -39,6 +40,16 @@ test('threads that were asked to end have not failed', async () => {
   await db.close()
   await Promise.all(ended)
   expect(fatal).toEqual([])
+})
+
+test('who asks a store that closes hears that it is closed, and what was to be written before is', async () => {
+  const { db } = await openDatabase({ directory: testDirectory() })
+  await db.slowRead('select 1 as one')
+  const before = db.write([put])
+  const closed = db.close()
+  await expect(db.slowRead('select 1 as one')).rejects.toBeInstanceOf(ClosedError)
+  await Promise.all([before, closed])
+  for (const asked of [db.write([put]), db.read('select 1 as one')]) await expect(asked).rejects.toBeInstanceOf(ClosedError)
 })
 
 test('a reader ends when nobody has read for a minute, and not before, and the next slow read opens another', async () => {

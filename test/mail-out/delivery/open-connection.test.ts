@@ -103,7 +103,7 @@ describe('TLS that fails', () => {
     ['closed at MAIL', () => ({ tls: certificate, on: { mail: (_, __, { tls }) => (tls ? 'close' : undefined) } })],
   ])('for now is tried again, and followed by plain text once it fails after five minutes too: %s', async (_, options) => {
     const mx = await testMx(options())
-    const delivery = testDelivery([mx], { timeouts: { handshake: 100, command: 200 } })
+    const delivery = testDelivery([mx], { timeouts: { handshake: 300, command: 1500 } })
     for (const at of [start, start + minute, start + 5 * minute - 1]) {
       expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'deferred' } })
     }

@@ -29,15 +29,19 @@ export const postfixServices = (listen: { host: string; port: number }): string 
     // Without chroot jails, which would need files copied into the queue directory.
     .replace(/^(\w\S*\s+(?:unix|fifo|pass)\s+\S+\s+\S+\s+)\S+/gm, '$1n')
 
-/** Debian's Postfix on loopback, in a directory of its own and apart from any other on this machine. */
+/**
+ * Debian's Postfix on loopback, in a directory of its own and apart from any other on this machine.
+ * @param services lines of master.cf for services of its own
+ */
 export async function startPostfixInstance(
   directory: string,
   listen: { host: string; port: number },
   settings: Record<string, string>,
+  services = '',
 ): Promise<PostfixInstance> {
   for (const name of ['etc', 'queue', 'data']) mkdirSync(join(directory, name), { recursive: true })
   const etc = join(directory, 'etc')
-  writeFileSync(join(etc, 'master.cf'), postfixServices(listen))
+  writeFileSync(join(etc, 'master.cf'), postfixServices(listen) + services)
   const all = {
     compatibility_level: '3.6',
     queue_directory: join(directory, 'queue'),

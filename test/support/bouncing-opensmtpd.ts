@@ -1,4 +1,5 @@
-import { startMailSystem, type MailSurroundings, type MailSystem } from './mail-system.ts'
+import type { MailSurroundings, MailSystem } from './mail-system.ts'
+import { startOpensmtpd } from './opensmtpd-system.ts'
 
 /**
  * OpenSMTPD that takes `forwarded@opensmtpd.example` and mail for all other domains, hands it on, and returns what cannot be
@@ -9,7 +10,6 @@ export function startBouncingOpensmtpd({ listen, nameServer, routes, forwardTo }
   const configuration = `
 queue ttl 3s
 table forwards { "forwarded@opensmtpd.example" = "${forwardTo}" }
-listen on ${listen.host} port ${listen.port} hostname mx.opensmtpd.example
 action "forward" mbox virtual <forwards>
 action "elsewhere" relay
 ${hosts.map(([, { host, port }], place) => `action "host${place}" relay host smtp://${host}:${port}`).join('\n')}
@@ -17,19 +17,5 @@ match from any for domain "opensmtpd.example" action "forward"
 ${hosts.map(([domain], place) => `match from any for domain "${domain}" action "host${place}"`).join('\n')}
 match from any for any action "elsewhere"
 `
-  return startMailSystem({
-    listen,
-    nameServer,
-    unpackedFrom: 'opensmtpd',
-    users: ['opensmtpd', 'opensmtpq'],
-    files: {
-      '/etc/smtpd.conf': configuration,
-      '/etc/mailname': 'mx.opensmtpd.example\n',
-    },
-    prepare: `
-      ln -s /run /var/run
-      mkdir -p /var/spool/smtpd /var/lib/opensmtpd/empty /var/mail
-      chmod 711 /var/spool/smtpd`,
-    command: ['/usr/sbin/smtpd', '-d'],
-  })
+  return startOpensmtpd({ listen, nameServer, hostName: 'mx.opensmtpd.example', configuration })
 }

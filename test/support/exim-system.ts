@@ -6,6 +6,8 @@ interface EximOptions {
   hostName: string
   /** Where TLS is spoken from the first byte. */
   tlsPort?: number
+  /** Where it listens besides. */
+  otherPort?: number
   /** Main options beside those that every one has. */
   main?: string
   /** The statements of the ACL for RCPT; all are accepted unless given. */
@@ -14,19 +16,34 @@ interface EximOptions {
   sections: string
   /** For TLS, in PEM; none is offered without it. */
   certificate?: { cert: string; key: string }
+  /** Files below /etc that its options name, by path. */
+  files?: Record<string, string>
   /** Run as root before it starts, beside what every one needs. */
   prepare?: string
 }
 
 /** Exim as Debian has it, with a configuration of its own. */
 export function startExim(options: EximOptions): Promise<MailSystem> {
-  const { listen, nameServer, hostName, tlsPort, main = '', atRcpt = '  accept', sections, certificate, prepare = '' } = options
+  const {
+    listen,
+    nameServer,
+    hostName,
+    tlsPort,
+    otherPort,
+    main = '',
+    atRcpt = '  accept',
+    sections,
+    certificate,
+    files,
+    prepare = '',
+  } = options
+  const ports = [listen.port, tlsPort, otherPort].filter((port) => port !== undefined)
   const [certificateFile, keyFile] = ['/etc/exim4/tls.crt', '/etc/exim4/tls.key']
   const tls = certificate ? `tls_advertise_hosts = *\ntls_certificate = ${certificateFile}\ntls_privatekey = ${keyFile}` : ''
   const configuration = `
 primary_hostname = ${hostName}
 local_interfaces = ${listen.host}
-daemon_smtp_ports = ${[listen.port, ...(tlsPort === undefined ? [] : [tlsPort])].join(' : ')}
+daemon_smtp_ports = ${ports.join(' : ')}
 tls_on_connect_ports = ${tlsPort ?? ''}
 ${tls}
 spool_directory = /var/spool/exim4
@@ -51,6 +68,7 @@ ${sections}
     files: {
       '/etc/exim4/exim4.conf': configuration,
       ...(certificate ? { [certificateFile]: certificate.cert, [keyFile]: certificate.key } : {}),
+      ...files,
     },
     prepare: `
       mkdir -p /var/spool/exim4 /var/log/exim4 /var/mail

@@ -4,10 +4,14 @@ import { join } from 'node:path'
 import { generate } from 'selfsigned'
 import { postfixDirectory, startPostfixInstance, type PostfixInstance } from '../../bench/postfix-instance.ts'
 
-/** A Postfix that keeps all mail for rcpt.example in the Maildir `mail/box`, and offers STARTTLS, but no 8BITMIME. */
+/**
+ * A Postfix that keeps all mail for rcpt.example in the Maildir `mail/box`, and offers STARTTLS, but no 8BITMIME.
+ * @param services lines of master.cf for services of its own
+ */
 export async function startPostfixMailbox(
   listen: { host: string; port: number },
   settings: Record<string, string> = {},
+  services = '',
 ): Promise<PostfixInstance> {
   const at = postfixDirectory()
   const mail = join(at, 'mail')
@@ -16,7 +20,7 @@ export async function startPostfixMailbox(
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'mx.rcpt.example' }], { keySize: 2048 })
   writeFileSync(join(at, 'tls.pem'), key + cert, { mode: 0o600 })
   const uid = execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).trim()
-  return startPostfixInstance(at, listen, {
+  const all = {
     myhostname: 'mx.rcpt.example',
     virtual_mailbox_domains: 'rcpt.example',
     virtual_mailbox_base: mail,
@@ -31,5 +35,6 @@ export async function startPostfixMailbox(
     smtpd_relay_restrictions: 'reject_unauth_destination',
     smtpd_discard_ehlo_keywords: '8bitmime',
     ...settings,
-  })
+  }
+  return startPostfixInstance(at, listen, all, services)
 }

@@ -1,6 +1,7 @@
 import { postfixDirectory, startPostfixInstance } from '../../bench/postfix-instance.ts'
 import { startExim } from './exim-system.ts'
 import { startMailSystem } from './mail-system.ts'
+import { startOpensmtpd } from './opensmtpd-system.ts'
 
 /** Where mail systems hand on all that they get, with STARTTLS and this API key. */
 export interface Smarthost {
@@ -54,22 +55,14 @@ plain:
   })
 
 export const startRelayingOpensmtpd = (listen: Place, { host, port, key }: Smarthost): Promise<RelayingSystem> =>
-  startMailSystem({
+  startOpensmtpd({
     listen,
     nameServer: '127.0.0.1',
-    unpackedFrom: 'opensmtpd',
-    users: ['opensmtpd', 'opensmtpq'],
-    files: {
-      '/etc/smtpd.conf': `
+    hostName: 'app.sender.example',
+    configuration: `
 table keys { "relay" = "any:${key}" }
-listen on ${listen.host} port ${listen.port} hostname app.sender.example
 action "onward" relay host smtp+tls://relay@${host}:${port} tls no-verify auth <keys>
-match from any for any action "onward"
-`,
-      '/etc/mailname': 'app.sender.example\n',
-    },
-    prepare: 'ln -s /run /var/run; mkdir -p /var/spool/smtpd /var/lib/opensmtpd/empty /var/mail; chmod 711 /var/spool/smtpd',
-    command: ['/usr/sbin/smtpd', '-d'],
+match from any for any action "onward"`,
   })
 
 /** What hands a file to `sendmail`, and has what listens nowhere send it on. */

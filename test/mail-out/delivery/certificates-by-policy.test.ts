@@ -1,98 +1,79 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { tlsPolicies, type TlsPolicy } from '../../../src/platform/config/recipient-tls.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
-import type { FakeMx, FakeMxOptions } from '../../support/fake-mx.ts'
+import type { FakeMx } from '../../support/fake-mx.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
-import { testCertificate, type TestCertificate } from '../../support/test-certificates.ts'
+import { shownOptions } from '../../support/shown-options.ts'
+import {
+  deliveryTo,
+  expectOutcome,
+  jobUnder,
+  leaves,
+  policies,
+  shownByHosts,
+  shownCertificates,
+  shownPolicy,
+  tables,
+  type Policy,
+  type ShownCertificates,
+} from '../../support/tls-outcomes.ts'
 
-let certificates: Record<'good' | 'self-signed' | 'expired' | 'wrong name', TestCertificate>
+let certificates: ShownCertificates
 beforeAll(async () => {
-  const name = ['mx1.example.com']
-  const [good, selfSigned, expired, wrongName] = await Promise.all([
-    testCertificate(name),
-    testCertificate(name),
-    testCertificate(name, { expired: true }),
-    testCertificate(['other.test']),
-  ])
-  certificates = { good, 'self-signed': selfSigned, expired, 'wrong name': wrongName }
+  certificates = await shownCertificates(() => 'mx1.example.com')
 })
 
-const trusted = () => ['good', 'expired', 'wrong name'].map((name) => certificates[name as keyof typeof certificates].cert)
-const how = { plain: 'plain', encrypted: 'encrypted', verified: 'verified', waits: null } as const
+const trusted = () => [certificates.authority.cert]
+const deliveryUnder = (policy: Policy, { host, port }: FakeMx, listed?: string) =>
+  deliveryTo({ name: 'mx1.example.com', host, port }, policy, { trusted: trusted(), ...(listed && { listed }) })
 
-/** Those of the operator, by name, and what the recipient's domain publishes by MTA-STS. */
-const policies = ['opportunistic', 'require', 'verify', 'sts testing', 'sts enforce', 'dane'] as const satisfies readonly (
-  TlsPolicy | `sts ${string}`
-)[]
-type Policy = (typeof policies)[number]
-
-/** How the mail leaves under each policy, in their order. */
-const table: [string, () => FakeMxOptions, (keyof typeof how)[]][] = [
-  ['a good certificate', () => ({ tls: certificates.good }), ['verified', 'verified', 'verified', 'verified', 'verified', 'waits']],
-  [
-    'a self-signed certificate',
-    () => ({ tls: certificates['self-signed'] }),
-    ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits', 'waits'],
-  ],
-  ['an expired certificate', () => ({ tls: certificates.expired }), ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits', 'waits']],
-  [
-    'a certificate for another name',
-    () => ({ tls: certificates['wrong name'] }),
-    ['encrypted', 'encrypted', 'waits', 'encrypted', 'waits', 'waits'],
-  ],
-  ['no STARTTLS', () => ({}), ['plain', 'waits', 'waits', 'plain', 'waits', 'waits']],
-  [
-    'STARTTLS that it refuses',
-    () => ({ tls: certificates.good, on: { starttls: () => '454 4.7.0 not now' } }),
-    ['plain', 'waits', 'waits', 'plain', 'waits', 'waits'],
-  ],
-  ['a handshake that fails', () => ({ tls: 'garbage' }), ['plain', 'waits', 'waits', 'plain', 'waits', 'waits']],
-]
-
-/** example.com publishes a policy that lists this. */
-function deliveryUnder(policy: Policy, mx: FakeMx, listed = '*.example.com') {
-  const zone = {
-    'example.com': { mx: [[0, 'mx1.example.com'] as [number, string]] },
-    'mx1.example.com': { a: [mx.host] },
-    '_mta-sts.example.com': { txt: ['v=STSv1; id=1'] },
+describe('the tables of docs/standards.md', () => {
+  const allowed: Record<Policy, string[]> = {
+    opportunistic: ['plain', 'encrypted', 'verified'],
+    require: ['encrypted', 'verified', 'waits'],
+    verify: ['verified', 'waits'],
+    dane: ['waits'],
+    'sts testing': ['plain', 'encrypted', 'verified'],
+    'sts enforce': ['verified', 'waits'],
   }
-  const published = policy.startsWith('sts') ? { mode: modeOf(policy), mx: [listed], maxAgeMs: 86_400_000 } : null
-  return testDelivery([mx], { extraAuthorities: trusted(), resolver: fakeResolver(zone), published: () => published })
-}
 
-const modeOf = (policy: Policy): 'enforce' | 'testing' => (policy === 'sts enforce' ? 'enforce' : 'testing')
-const jobUnder = (policy: Policy) => jobOf(policy.startsWith('sts') ? {} : { recipientTls: policy as TlsPolicy })
-const shownOf = (policy: Policy) =>
-  policy.startsWith('sts')
-    ? { mode: policy === 'sts enforce' ? 'verify' : 'opportunistic', sts: modeOf(policy) }
-    : { mode: policy, sts: undefined }
+  it('name all that a host can show', () => {
+    expect(tables.policies.map((row) => row['the host shows'])).toEqual(shownByHosts)
+  })
 
-it('the table says how mail leaves under each policy', () => {
-  for (const [, , expected] of table) expect(expected).toHaveLength(policies.length)
+  it.each(policies)('send nothing below the policy %s', (policy) => {
+    for (const row of tables.policies) expect(allowed[policy]).toContain(row[policy])
+  })
+
+  it('send nothing that TLSA records do not allow, and with REQUIRETLS only what is verified', () => {
+    for (const row of tables.dane) {
+      const called = row['TLSA records of the host']
+      expect(['verified', 'waits']).toContain(row['dane set'])
+      expect(called === 'none' ? allowed.opportunistic : called.startsWith('usage') ? allowed.verify : allowed.require).toContain(
+        row['nothing set'],
+      )
+    }
+    for (const row of tables.requireTls) if (leaves(row['the message'])) expect(row['the message']).toBe('verified')
+  })
 })
 
-describe.each(table)('a host with %s', (_, options, expected) => {
-  it.each(policies.map((policy, place) => [policy, expected[place]!] as const))('under %s: %s', async (policy, outcome) => {
-    const mx = await testMx(options())
+describe.each(tables.policies.map((row) => [row['the host shows'], row] as const))('a host that shows %s', (shown, row) => {
+  it.each(policies.map((policy) => [policy, row[policy]] as const))('under %s: %s', async (policy, cell) => {
+    const mx = await testMx(shownOptions(shown, certificates))
     const attempt = await deliveryUnder(policy, mx).attempt(jobUnder(policy))
-    const { mode, sts } = shownOf(policy)
-    expect(attempt).toMatchObject({
-      outcome:
-        outcome === 'waits'
-          ? { type: 'deferred', category: 'policy', reason: expect.stringContaining(`by the policy ${mode}`) as string }
-          : { type: 'delivered' },
-      transport: how[outcome],
-      policy: mode,
-    })
+    const { mode, sts } = shownPolicy(policy)
+    expectOutcome(attempt, cell)
+    expect(attempt.policy).toBe(mode)
     expect(attempt.sts?.mode).toBe(sts)
+    if (cell === 'waits') expect(attempt.outcome).toMatchObject({ reason: expect.stringContaining(`by the policy ${mode}`) as string })
     // What a policy in testing reports is what it would refuse if it were enforced.
-    if (sts === 'testing') expect(attempt.sts?.objection === null).toBe(expected[4] !== 'waits')
-    expect(mx.messages).toHaveLength(outcome === 'waits' ? 0 : 1)
+    if (sts === 'testing') expect(attempt.sts?.objection === null).toBe(row['sts enforce'] !== 'waits')
+    expect(mx.messages).toHaveLength(leaves(cell) ? 1 : 0)
   })
 })
 
 it('neither a connection nor a TLS session serves mail under another policy', async () => {
-  const mx = await testMx({ tls: certificates.good })
+  const mx = await testMx({ tls: certificates['a valid certificate'] })
   const delivery = testDelivery([mx], { extraAuthorities: trusted() })
   const send = (recipientTls: TlsPolicy) => delivery.attempt(jobOf({ recipientTls }))
   for (const policy of ['opportunistic', 'require', 'verify'] as const) await send(policy)
@@ -110,7 +91,7 @@ it.each(tlsPolicies)('an attempt that finds no host says what was required: %s',
 
 describe('a host that the policy of the domain does not list', () => {
   it('gets the mail while the policy is tested, and the attempt says what it has against the host', async () => {
-    const mx = await testMx({ tls: certificates.good })
+    const mx = await testMx({ tls: certificates['a valid certificate'] })
     const attempt = await deliveryUnder('sts testing', mx, 'mail.example.com').attempt()
     expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, transport: 'verified' })
     expect(attempt.sts?.objection).toBe(
@@ -119,7 +100,10 @@ describe('a host that the policy of the domain does not list', () => {
   })
 
   it('is not even connected to where the policy is enforced, and the next one gets the mail', async () => {
-    const [first, second] = [await testMx({ tls: certificates.good }), await testMx({ host: '127.0.0.2', tls: certificates.good })]
+    const [first, second] = [
+      await testMx({ tls: certificates['a valid certificate'] }),
+      await testMx({ host: '127.0.0.2', tls: certificates['a valid certificate'] }),
+    ]
     const zone = {
       'example.com': {
         mx: [
@@ -146,7 +130,7 @@ describe('a host that the policy of the domain does not list', () => {
 
 describe('a policy that lists none of the hosts', () => {
   it('holds the mail back, in words that tell its owner what to correct', async () => {
-    const mx = await testMx({ tls: certificates.good })
+    const mx = await testMx({ tls: certificates['a valid certificate'] })
     const zone = {
       'contoso.com': { mx: [[0, 'contoso-com.h-v1.mx.microsoft']] as [number, string][] },
       'contoso-com.h-v1.mx.microsoft': { a: [mx.host] },
@@ -172,7 +156,7 @@ describe('a policy that lists none of the hosts', () => {
   })
 
   it('is looked at once more, and the mail goes where the new one lists the host', async () => {
-    const mx = await testMx({ tls: certificates.good })
+    const mx = await testMx({ tls: certificates['a valid certificate'] })
     let listed = ['old.example.com']
     let at = Date.now()
     const resolver = fakeResolver({
@@ -191,7 +175,7 @@ describe('a policy that lists none of the hosts', () => {
 })
 
 it('mail to a smarthost goes by the policy of its own domain (RFC 8461 3.4)', async () => {
-  const mx = await testMx({ tls: certificates['self-signed'] })
+  const mx = await testMx({ tls: certificates['a self-signed one'] })
   const resolver = fakeResolver({ 'relay.example': { a: [mx.host] }, '_mta-sts.relay.example': { txt: ['v=STSv1; id=1'] } })
   const published = () => ({ mode: 'enforce' as const, mx: ['relay.example'], maxAgeMs: 86_400_000 })
   const delivery = testDelivery([mx], { resolver, published })
@@ -218,7 +202,7 @@ describe('a report on TLS says', () => {
       ['*.example.com', 'certificate-expired'],
       ['mail.example.com', 'validation-failure'],
     ] as const) {
-      const mx = await testMx({ tls: certificates.expired })
+      const mx = await testMx({ tls: certificates['an expired one'] })
       const delivery = deliveryUnder('sts enforce', mx, listed)
       expect(await delivery.attempt(jobOf({ transfer: { requireTls: false } }))).toMatchObject({ outcome: { type: 'delivered' } })
       expect(delivery.tlsSessions).toMatchObject([{ policy: { type: 'sts', mxHosts: [listed] }, failure: { type } }])
@@ -226,7 +210,7 @@ describe('a report on TLS says', () => {
   })
 
   it('that a policy could not be fetched, as long as one is announced', async () => {
-    const mx = await testMx({ tls: certificates.good })
+    const mx = await testMx({ tls: certificates['a valid certificate'] })
     const resolver = fakeResolver({
       'example.com': { mx: [[0, 'mx1.example.com']] },
       'mx1.example.com': { a: [mx.host] },

@@ -1,21 +1,25 @@
-import { beforeAll, describe, expect, it, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { StsPolicy } from '../../../src/mail-out/mta-sts/sts-policy.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
-import type { FakeMx, FakeMxOptions } from '../../support/fake-mx.ts'
+import type { FakeMx } from '../../support/fake-mx.ts'
 import { fakeResolver, type FakeNames, type FakeNameTable } from '../../support/fake-resolver.ts'
-import { testCertificate, tlsaOf, type TestCertificate } from '../../support/test-certificates.ts'
+import { shownOptions } from '../../support/shown-options.ts'
+import { tlsaOf } from '../../support/test-certificates.ts'
+import {
+  certificateShown,
+  deliveryTo,
+  expectOutcome,
+  jobUnder,
+  leaves,
+  shownCertificates,
+  tables,
+  tlsaRecords,
+  type ShownCertificates,
+} from '../../support/tls-outcomes.ts'
 
-let made: Record<'trusted' | 'selfSigned' | 'authority' | 'issued' | 'expired' | 'wrongName', TestCertificate>
+let made: ShownCertificates
 beforeAll(async () => {
-  const authority = await testCertificate(['Authority'])
-  made = {
-    authority,
-    trusted: await testCertificate(['mx1.example.com']),
-    selfSigned: await testCertificate(['mx1.example.com']),
-    issued: await testCertificate(['mx1.example.com'], { issuer: authority }),
-    expired: await testCertificate(['mx1.example.com'], { issuer: authority, expired: true }),
-    wrongName: await testCertificate(['other.test'], { issuer: authority }),
-  }
+  made = await shownCertificates(() => 'mx1.example.com')
 })
 
 const records = (...tlsa: FakeNames['tlsa'] & {}): FakeNames => ({ tlsa, secure: true })
@@ -34,79 +38,41 @@ function signedDelivery(
     ...changed,
   }
   const resolver = fakeResolver(names)
-  return { names, resolver, ...testDelivery(hosts, { resolver, extraAuthorities: [made.trusted.cert], ...(published && { published }) }) }
+  return { names, resolver, ...testDelivery(hosts, { resolver, extraAuthorities: [made.authority.cert], ...(published && { published }) }) }
 }
 
-const refused = { on: { starttls: () => '454 4.7.0 not now' } }
-const own = (of: keyof typeof made) => () => records(tlsaOf(made[of], [3, 1, 1]))
-const anchor = (of: keyof typeof made) => () => records(tlsaOf(made[of], [2, 0, 1]))
-const unusable = () => records(tlsaOf(made.trusted, [1, 1, 1]))
+const own = (of: keyof ShownCertificates) => () => records(tlsaOf(made[of], [3, 1, 1]))
 
-/** As RFC 8460 calls what keeps mail from a host. */
-const results: Record<string, string> = {
-  'no TLSA record matches': 'validation-failure',
-  'handshake failed': 'validation-failure',
-  'does not offer STARTTLS': 'starttls-not-supported',
-  'refused it': 'starttls-not-supported',
-  CERT_HAS_EXPIRED: 'certificate-expired',
-  ALTNAME_INVALID: 'certificate-host-mismatch',
-  'dnssec-invalid': 'dnssec-invalid',
-}
+const rows = tables.dane.flatMap((row) => [
+  { ...row, policy: null, cell: row['nothing set'], failure: row.failure || undefined },
+  { ...row, policy: 'dane' as const, cell: row['dane set'], failure: row['failure with dane'] || undefined },
+])
+const named = rows.map((row) => [row['TLSA records of the host'], row['the host shows'], row.policy ?? 'nothing', row.cell, row] as const)
 
-type Row = [what: string, options: () => FakeMxOptions, tlsa: () => FakeNames | 'servfail', outcome: string]
-const table: Row[] = [
-  ['3 1 1 of its own', () => ({ tls: made.trusted }), own('trusted'), 'verified'],
-  ['3 1 1 of its own, self-signed', () => ({ tls: made.selfSigned }), own('selfSigned'), 'verified'],
-  ['3 1 1 of its own, expired', () => ({ tls: made.expired }), own('expired'), 'verified'],
-  ['3 1 1 of its own, for another name', () => ({ tls: made.wrongName }), own('wrongName'), 'verified'],
-  ['3 1 1 of another certificate, although trusted', () => ({ tls: made.trusted }), own('selfSigned'), 'no TLSA record matches'],
-  ['3 1 1, without STARTTLS', () => ({}), own('trusted'), 'does not offer STARTTLS'],
-  ['3 1 1, with STARTTLS that it refuses', () => ({ tls: made.trusted, ...refused }), own('trusted'), 'refused it'],
-  ['3 1 1, with a handshake that fails', () => ({ tls: 'garbage' }), own('trusted'), 'handshake failed'],
-  ['2 0 1 of its authority', () => ({ tls: made.issued }), anchor('authority'), 'verified'],
-  ['2 0 1 of its authority, expired', () => ({ tls: made.expired }), anchor('authority'), 'CERT_HAS_EXPIRED'],
-  ['2 0 1 of its authority, for another name', () => ({ tls: made.wrongName }), anchor('authority'), 'ALTNAME_INVALID'],
-  ['2 0 1 of another authority', () => ({ tls: made.issued }), anchor('trusted'), 'no TLSA record matches'],
-  ['records that cannot be used, trusted', () => ({ tls: made.trusted }), unusable, 'verified'],
-  ['records that cannot be used, self-signed', () => ({ tls: made.selfSigned }), unusable, 'encrypted'],
-  ['records that cannot be used, without STARTTLS', () => ({}), unusable, 'does not offer STARTTLS'],
-  ['records that are not valid', () => ({ tls: made.trusted }), () => 'servfail', 'dnssec-invalid'],
-  ['no records, without STARTTLS', () => ({}), () => ({ secure: true }), 'plain'],
-]
-
-describe.each(table)('a host with %s', (_, options, tlsa, outcome) => {
-  it(`is sent mail, or not: ${outcome}`, async () => {
-    const mx = await testMx(options())
-    const delivery = signedDelivery([mx], [tlsa()])
-    const attempt = await delivery.attempt()
-    const isSent = ['plain', 'encrypted', 'verified'].includes(outcome)
-    expect(mx.messages).toHaveLength(isSent ? 1 : 0)
-    expect(attempt.transport).toBe(isSent ? outcome : null)
-    const waits = { type: 'deferred', category: 'policy', reply: null, reason: expect.stringContaining(outcome) as string }
-    expect(attempt.outcome).toMatchObject(isSent ? { type: 'delivered' } : waits)
-    expect(delivery.tlsSessions.map(({ failure }) => failure?.type)).toEqual([
-      outcome === 'plain' ? 'starttls-not-supported' : results[outcome],
-    ])
-    if (!isSent && tlsa !== unusable) expect(attempt.outcome).toMatchObject({ reason: expect.stringMatching(`\\(${results[outcome]}\\)$`) })
-    const policy = outcome === 'plain' ? 'opportunistic' : tlsa === unusable ? 'require' : 'dane'
-    expect(attempt).toMatchObject({ policy, source: outcome === 'plain' ? null : 'dane' })
-  })
-
-  it('under the policy dane, only what DANE proves', async () => {
-    const mx = await testMx(options())
-    const attempt = await signedDelivery([mx], [tlsa()]).attempt(jobOf({ recipientTls: 'dane' }))
-    const isProved = outcome === 'verified' && tlsa !== unusable
-    expect(mx.messages).toHaveLength(isProved ? 1 : 0)
-    expect(attempt).toMatchObject({ policy: 'dane', source: 'operator', transport: isProved ? 'verified' : null })
-    if (!isProved) expect(attempt.outcome).toMatchObject({ type: 'deferred', category: 'policy' })
-  })
+test.each(named)('a host with TLSA records: %s, that shows %s; set: %s; mail: %s', async (called, shown, _, cell, { policy, failure }) => {
+  const mx = await testMx(shownOptions(shown, made))
+  const tlsa = tlsaRecords(called, certificateShown(shown, made), made.authority)
+  // An authority that a record names need be trusted by nobody else.
+  const trusted = called.startsWith('usage 2') ? [] : [made.authority.cert]
+  const at = { name: 'mx1.example.com', host: mx.host, port: mx.port }
+  const delivery = deliveryTo(at, policy, { trusted, tlsa })
+  const attempt = await delivery.attempt(jobUnder(policy))
+  expectOutcome(attempt, cell)
+  expect(mx.messages).toHaveLength(leaves(cell) ? 1 : 0)
+  expect(delivery.tlsSessions.map((session) => session.failure?.type)).toEqual([failure])
+  // Where the policy is not that of TLSA records, the reason is of another kind.
+  const shownPolicy = policy ?? (called === 'none that can be used' ? 'require' : called === 'none' ? 'opportunistic' : 'dane')
+  expect(attempt.policy).toBe(shownPolicy)
+  expect(attempt.source).toBe(policy ? 'operator' : shownPolicy === 'opportunistic' ? null : 'dane')
+  if (cell === 'waits' && shownPolicy === 'dane')
+    expect(attempt.outcome).toMatchObject({ reason: expect.stringMatching(`\\(${failure}\\)$`) })
 })
 
 test.each([
   ['no records', undefined, 'dane-required'],
   ['records that cannot be used', records({ usage: 0, selector: 0, matchingType: 1, data: Buffer.alloc(32) }), 'tlsa-invalid'],
 ])('under the policy dane, a host with %s is not connected to', async (_, tlsa, result) => {
-  const mx = await testMx({ tls: made.trusted })
+  const mx = await testMx({ tls: made['a valid certificate'] })
   const attempt = await signedDelivery([mx], [tlsa]).attempt(jobOf({ recipientTls: 'dane' }))
   expect(attempt.outcome).toMatchObject({ reason: expect.stringContaining(`for the recipient's domain, but the host has no`) })
   expect(attempt.outcome).toMatchObject({ reason: expect.stringContaining(result) })
@@ -114,8 +80,8 @@ test.each([
 })
 
 test('reports on TLS name the records that a session was judged by', async () => {
-  const mx = await testMx({ tls: made.selfSigned })
-  const record = tlsaOf(made.selfSigned, [3, 1, 1])
+  const mx = await testMx({ tls: made['a self-signed one'] })
+  const record = tlsaOf(made['a self-signed one'], [3, 1, 1])
   const { attempt, tlsSessions } = signedDelivery([mx], [records(record)])
   await attempt()
   const policy = { type: 'tlsa', strings: [`3 1 1 ${record.data.toString('hex')}`], domain: 'mx1.example.com', mxHosts: [] }
@@ -123,21 +89,21 @@ test('reports on TLS name the records that a session was judged by', async () =>
 })
 
 test('the next host takes what DANE keeps from the first', async () => {
-  const first = await testMx({ tls: made.trusted })
-  const second = await testMx({ host: '127.0.0.2', port: first.port, tls: made.selfSigned })
+  const first = await testMx({ tls: made['a valid certificate'] })
+  const second = await testMx({ host: '127.0.0.2', port: first.port, tls: made['a self-signed one'] })
   const { attempt } = signedDelivery(
     [first, second],
-    [records(tlsaOf(made.issued, [3, 1, 1])), records(tlsaOf(made.selfSigned, [3, 0, 1]))],
+    [records(tlsaOf(made['an expired one'], [3, 1, 1])), records(tlsaOf(made['a self-signed one'], [3, 0, 1]))],
   )
   expect(await attempt()).toMatchObject({ mxHost: 'mx2.example.com', transport: 'verified', policy: 'dane' })
   expect(first.messages).toEqual([])
 })
 
 test('a host that the MTA-STS policy of the domain does not list gets mail by its TLSA records, and none without', async () => {
-  const mx = await testMx({ tls: made.selfSigned })
+  const mx = await testMx({ tls: made['a self-signed one'] })
   const announced = { '_mta-sts.example.com': { txt: ['v=STSv1; id=1;'] } }
   const sts: StsPolicy = { mode: 'enforce', mx: ['mx.elsewhere.test'], maxAgeMs: 86_400_000 }
-  const proved = signedDelivery([mx], [own('selfSigned')()], announced, () => sts)
+  const proved = signedDelivery([mx], [own('a self-signed one')()], announced, () => sts)
   expect(await proved.attempt()).toMatchObject({ transport: 'verified', policy: 'dane', source: 'dane' })
   expect(proved.tlsSessions).toMatchObject([{ policy: { type: 'tlsa' }, failure: null }])
   const passedOn = await proved.attempt(jobOf({ transfer: { requireTls: true } }))
@@ -151,8 +117,8 @@ test('a host that the MTA-STS policy of the domain does not list gets mail by it
 })
 
 test('what is set for the domain holds instead of TLSA records; what is set for the sender is fulfilled by them', async () => {
-  const mx = await testMx({ tls: made.selfSigned })
-  const { attempt, resolver } = signedDelivery([mx], [records(tlsaOf(made.selfSigned, [3, 1, 1]))])
+  const mx = await testMx({ tls: made['a self-signed one'] })
+  const { attempt, resolver } = signedDelivery([mx], [records(tlsaOf(made['a self-signed one'], [3, 1, 1]))])
   const policyOf = async (demands: Parameters<typeof jobOf>[0]) => {
     const { policy, source, outcome } = await attempt(jobOf(demands))
     return `${policy} ${source} ${outcome.type}`
@@ -165,14 +131,14 @@ test('what is set for the domain holds instead of TLSA records; what is set for 
 
 test('a message with REQUIRETLS goes to a host that DNSSEC vouches for; one with TLS-Required: No goes whatever the records', async () => {
   const extensions = ['PIPELINING', '8BITMIME', 'REQUIRETLS']
-  const mx = await testMx({ tls: made.selfSigned, extensions })
-  const { attempt, names } = signedDelivery([mx], [records(tlsaOf(made.selfSigned, [3, 1, 1]))])
+  const mx = await testMx({ tls: made['a self-signed one'], extensions })
+  const { attempt, names } = signedDelivery([mx], [records(tlsaOf(made['a self-signed one'], [3, 1, 1]))])
   const required = { transfer: { requireTls: true } }
   expect(await attempt(jobOf(required))).toMatchObject({ transport: 'verified', policy: 'dane', source: 'message' })
   names['example.com'] = { mx: [[0, 'mx1.example.com']], secure: false }
   expect((await attempt(jobOf(required))).outcome).toMatchObject({ type: 'bounced', reason: expect.stringContaining('vouches for') })
   names['example.com'] = { mx: [[0, 'mx1.example.com']], secure: true }
-  names[`_${mx.port}._tcp.mx1.example.com`] = records(tlsaOf(made.trusted, [3, 1, 1]))
+  names[`_${mx.port}._tcp.mx1.example.com`] = records(tlsaOf(made['a valid certificate'], [3, 1, 1]))
   expect((await attempt(jobOf(required))).outcome).toMatchObject({
     type: 'bounced',
     reason: expect.stringContaining('no TLSA record matches'),
@@ -187,15 +153,15 @@ test('a message with REQUIRETLS goes to a host that DNSSEC vouches for; one with
 })
 
 test('a session is resumed under the same records only, and a connection is used under them only', async () => {
-  const mx = await testMx({ tls: made.selfSigned })
-  const { attempt, names } = signedDelivery([mx], [records(tlsaOf(made.selfSigned, [3, 1, 1]))])
+  const mx = await testMx({ tls: made['a self-signed one'] })
+  const { attempt, names } = signedDelivery([mx], [records(tlsaOf(made['a self-signed one'], [3, 1, 1]))])
   const at = `_${mx.port}._tcp.mx1.example.com`
   expect(await attempt()).toMatchObject({ tls: { resumed: false, verified: true } })
   await attempt()
   expect(mx.sessions).toHaveLength(1)
-  names[at] = records(tlsaOf(made.selfSigned, [3, 0, 2]))
+  names[at] = records(tlsaOf(made['a self-signed one'], [3, 0, 2]))
   expect(await attempt()).toMatchObject({ tls: { resumed: false, verified: true } })
-  names[at] = records(tlsaOf(made.trusted, [3, 1, 1]))
+  names[at] = records(tlsaOf(made['a valid certificate'], [3, 1, 1]))
   expect((await attempt()).outcome).toMatchObject({ type: 'deferred', category: 'policy' })
   expect(mx.messages).toHaveLength(3)
 })
@@ -204,14 +170,14 @@ test('TLS that had failed before does not mean plain text once the host has TLSA
   const mx = await testMx({ tls: 'garbage' })
   const { attempt, names } = signedDelivery([mx], [undefined])
   expect(await attempt()).toMatchObject({ transport: 'plain' })
-  names[`_${mx.port}._tcp.mx1.example.com`] = records(tlsaOf(made.trusted, [3, 1, 1]))
+  names[`_${mx.port}._tcp.mx1.example.com`] = records(tlsaOf(made['a valid certificate'], [3, 1, 1]))
   expect(await attempt()).toMatchObject({ outcome: { type: 'deferred', category: 'policy' }, policy: 'dane', transport: null })
 })
 
 test('the host is asked for the name that has the records', async () => {
-  const mx = await testMx({ tls: made.selfSigned })
+  const mx = await testMx({ tls: made['a self-signed one'] })
   const alias = { a: [mx.host], secure: true, expandedName: 'real.example.com' }
-  const tlsa = records(tlsaOf(made.selfSigned, [3, 1, 1]))
+  const tlsa = records(tlsaOf(made['a self-signed one'], [3, 1, 1]))
   const { attempt } = signedDelivery([mx], [], { 'mx1.example.com': alias, [`_${mx.port}._tcp.real.example.com`]: tlsa })
   expect(await attempt()).toMatchObject({ mxHost: 'mx1.example.com', transport: 'verified', policy: 'dane' })
   expect(mx.sessions.map(({ askedFor }) => askedFor)).toEqual(['real.example.com'])

@@ -1,19 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { jobOf, testDelivery, testMx, type ReadAttempt, type TestDelivery } from '../../support/delivery-fixture.ts'
-import type { FakeMx, FakeMxOptions } from '../../support/fake-mx.ts'
+import type { FakeMx } from '../../support/fake-mx.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
-import { testCertificate, type TestCertificate } from '../../support/test-certificates.ts'
+import { shownOptions } from '../../support/shown-options.ts'
+import { expectOutcome, leaves, shownCertificates, tables, type ShownCertificates } from '../../support/tls-outcomes.ts'
 
-let certificates: Record<'good' | 'self-signed' | 'expired' | 'wrong name', TestCertificate>
+let certificates: ShownCertificates
 beforeAll(async () => {
-  const name = ['relay.example.com']
-  const [good, selfSigned, expired, wrongName] = await Promise.all([
-    testCertificate(name),
-    testCertificate(name),
-    testCertificate(name, { expired: true }),
-    testCertificate(['other.test']),
-  ])
-  certificates = { good, 'self-signed': selfSigned, expired, 'wrong name': wrongName }
+  certificates = await shownCertificates(() => 'relay.example.com')
 })
 
 const extensions = ['PIPELINING', 'REQUIRETLS', 'DELIVERBY 60', 'MT-PRIORITY']
@@ -21,48 +15,43 @@ const required = () => jobOf({ transfer: { requireTls: true } })
 
 /** Delivery through a smarthost, which its operator vouches for. */
 function bySmarthost({ host, port }: FakeMx, limits = {}): TestDelivery {
-  const trusted = (['good', 'expired', 'wrong name'] as const).map((name) => certificates[name].cert)
   const resolver = fakeResolver({ 'relay.example.com': { a: [host] } })
-  const delivery = testDelivery([], { extraAuthorities: trusted, resolver, limits })
+  const delivery = testDelivery([], { extraAuthorities: [certificates.authority.cert], resolver, limits })
   delivery.services.route.smarthost = { host: 'relay.example.com', port }
   return delivery
 }
 
 const reasonOf = ({ outcome }: ReadAttempt): string => (outcome.type === 'delivered' ? '' : outcome.reason)
 
-describe('with REQUIRETLS, a host', () => {
-  it.each<[string, () => FakeMxOptions, RegExp]>([
-    ['without STARTTLS', () => ({ extensions }), /^5\.7\.10 .*REQUIRETLS.*does not offer STARTTLS/],
-    [
-      'that refuses STARTTLS for good',
-      () => ({ tls: certificates.good, on: { starttls: () => '502 5.5.1 no' } }),
-      /^5\.7\.10 .*refused it: 502/,
-    ],
-    ['with a self-signed certificate', () => ({ tls: certificates['self-signed'], extensions }), /^5\.7\.30 .*not valid for the host/],
-    ['with an expired certificate', () => ({ tls: certificates.expired, extensions }), /^5\.7\.30 .*not valid for the host/],
-    ['with a certificate for another name', () => ({ tls: certificates['wrong name'], extensions }), /^5\.7\.30 .*not valid for the host/],
-    ['that does not offer it', () => ({ tls: certificates.good }), /^5\.7\.30 .*does not offer REQUIRETLS/],
-  ])('%s gets nothing, and the mail is returned', async (_, options, reason) => {
-    const mx = await testMx(options())
-    const attempt = await bySmarthost(mx).attempt(required())
-    expect(attempt).toMatchObject({ outcome: { type: 'bounced', hard: false, category: 'policy' }, policy: 'verify', source: 'message' })
-    expect(reasonOf(attempt)).toMatch(reason)
-    expect(mx.messages).toEqual([])
-  })
+/** What the reason says of a host that gets nothing. */
+const reasons: Record<string, RegExp> = {
+  'a valid certificate': /does not offer REQUIRETLS/,
+  'a self-signed one': /not valid for the host/,
+  'an expired one': /not valid for the host/,
+  'one for another name': /not valid for the host/,
+  'no STARTTLS': /REQUIRETLS.*does not offer STARTTLS/,
+  'STARTTLS that it refuses for good': /refused it: 502/,
+}
 
-  it.each<[string, () => FakeMxOptions]>([
-    ['whose handshake fails', () => ({ tls: 'garbage' })],
-    ['that refuses STARTTLS for now', () => ({ tls: certificates.good, on: { starttls: () => '454 4.7.0 later' } })],
-  ])('%s is tried again', async (_, options) => {
-    const mx = await testMx(options())
-    const delivery = bySmarthost(mx)
-    for (let i = 0; i < 2; i++)
-      expect(await delivery.attempt(required())).toMatchObject({ outcome: { type: 'deferred', category: 'policy' } })
-    expect(mx.messages).toEqual([])
-  })
+describe('with REQUIRETLS, a host', () => {
+  it.each(tables.requireTls.map((row) => [row['the host shows'], row['it offers REQUIRETLS'], row['the message']] as const))(
+    'that shows %s, and offers it: %s; the message: %s',
+    async (shown, offers, cell) => {
+      const mx = await testMx({ ...shownOptions(shown, certificates), ...(offers === 'yes' && { extensions }) })
+      const delivery = bySmarthost(mx)
+      // What waits does not bounce the next time.
+      for (let attempts = cell === 'waits' ? 2 : 1; attempts > 0; attempts--) {
+        const attempt = await delivery.attempt(required())
+        expectOutcome(attempt, cell)
+        expect(attempt).toMatchObject({ policy: 'verify', source: 'message' })
+        if (cell.startsWith('bounces')) expect(reasonOf(attempt)).toMatch(reasons[shown] ?? 'a reason')
+      }
+      expect(mx.messages).toHaveLength(leaves(cell) ? 1 : 0)
+    },
+  )
 
   it('that offers it over verified TLS is told', async () => {
-    const mx = await testMx({ tls: certificates.good, extensions })
+    const mx = await testMx({ tls: certificates['a valid certificate'], extensions })
     const transfer = { requireTls: true, priority: 2, deliverBy: { at: Date.now() + 3_600_000, mode: 'N' as const } }
     const attempt = await bySmarthost(mx).attempt(jobOf({ transfer }))
     expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, transport: 'verified', policy: 'verify', source: 'message' })
@@ -70,15 +59,15 @@ describe('with REQUIRETLS, a host', () => {
   })
 
   it('that nobody vouches for is not even connected to', async () => {
-    const mx = await testMx({ tls: certificates.good, extensions })
-    const attempt = await testDelivery([mx], { extraAuthorities: [certificates.good.cert] }).attempt(required())
+    const mx = await testMx({ tls: certificates['a valid certificate'], extensions })
+    const attempt = await testDelivery([mx], { extraAuthorities: [certificates['a valid certificate'].cert] }).attempt(required())
     expect(reasonOf(attempt)).toMatch(/^5\.7\.30 .*neither MTA-STS nor DNSSEC/)
     expect(mx.sessions).toEqual([])
   })
 })
 
 it('its connections carry no other mail, nor it on others, and it resumes no TLS session', async () => {
-  const mx = await testMx({ tls: certificates.good, extensions })
+  const mx = await testMx({ tls: certificates['a valid certificate'], extensions })
   const delivery = bySmarthost(mx)
   for (const job of [jobOf(), required(), jobOf({ recipientTls: 'verify' }), required(), jobOf()])
     expect(await delivery.attempt(job)).toMatchObject({ outcome: { type: 'delivered' } })

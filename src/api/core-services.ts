@@ -14,6 +14,7 @@ import { ReturnedMailList } from '../mail-back/feedback/returned-mail-list.ts'
 import { MessageReader } from '../mail/message/message-reader.ts'
 import { contentKeptMs } from '../mail/message/retention.ts'
 import type { QueueAdmin } from '../mail-out/queue/queue-admin.ts'
+import type { Lane } from '../mail-out/queue/queue-store.ts'
 import { WaitingMail } from '../mail-out/queue/waiting-mail.ts'
 import { SuppressionEntries } from '../mail/suppression/suppression-entries.ts'
 import type { WebhookList } from '../notify/webhook/webhook-list.ts'
@@ -25,7 +26,7 @@ interface OwnServices {
   queueAdmin: QueueAdmin
   erasures: Erasures
   /** Called after mail became due earlier. */
-  noteWaiting(destination: string, dueAt: number): void
+  noteWaiting(lane: Lane, dueAt: number): void
 }
 
 /** The services of those operations that need no server. */

@@ -102,8 +102,8 @@ describe.each([
   ['SQLite', () => onSqlite(onTestFinished)],
 ] as const)('on %s', (engine, open) => {
   test.each([
-    ['due', claimDue, 0],
-    ['expired', claimExpired, 100 * 60 * minute],
+    ['due', (range: ClaimRange) => claimDue({ destination: 'rcpt.example', account_id: 'acc_1', urgent: 0 }, range), 0],
+    ['expired', (range: ClaimRange) => claimExpired('rcpt.example', range), 100 * 60 * minute],
   ] as const)('two claims of mail that is %s get different mail, the oldest first', async (_kind, claim, age) => {
     const writers = await open()
     await insertAccount(writers.a)
@@ -114,7 +114,7 @@ describe.each([
       Array.from({ length: 3 * rowsPer }, () => ({})),
     )
     const ids = await idsOf(writers.a, 'recipient')
-    const claimed = await claimedAtOnce(writers, (range) => claim({ ...range, destination: 'rcpt.example' }))
+    const claimed = await claimedAtOnce(writers, claim)
     expect(claimed).toEqual([ids.slice(0, rowsPer), ids.slice(rowsPer, 2 * rowsPer)])
   })
 

@@ -66,7 +66,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const send: SendServices = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
     const linkVisitor = new WebhookPoster({ resolver: fakeResolver({}) }, { allowPrivateAddresses: true, timeoutMs: 5_000 })
     onTestFinished(() => linkVisitor.close())
-    const waitingMail = new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) })
+    const waitingMail = new WaitingMail({ db, clock, noteWaiting: (lane, dueAt) => runner.noteWaiting(lane, dueAt) })
     const all = { ...services, ...send, messageParser: fileMessageParser(), linkVisitor, resend: intake.resend, waitingMail }
     return [
       ...emailOperations(all as unknown as Parameters<typeof emailOperations>[0]),

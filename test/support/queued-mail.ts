@@ -3,6 +3,7 @@ import {
   claimDue,
   insertRecipient,
   type ClaimedRow,
+  type Lane,
   type NewRecipient,
   type QueuedMessage,
   type QueuedRecipient,
@@ -70,6 +71,7 @@ export async function insertQueued(
         orcpt: null,
         state: scheduledAt === null ? 'queued' : 'scheduled',
         due_at: dueAt,
+        urgent: 0,
         owner: null,
         expires_at: dueAt + retryPeriodMs,
         ...recipient,
@@ -86,12 +88,12 @@ export async function takeInHand(
   { owner, now }: { owner: string; now: number },
 ): Promise<{ message: QueuedMessage; recipients: QueuedRecipient[] }> {
   const recipients: QueuedRecipient[] = []
-  const rows = await db.read<{ destination: string }>('select distinct destination from recipient where message_id = :messageId', {
+  const lanes = await db.read<Lane & Row>('select distinct destination, account_id, urgent from recipient where message_id = :messageId', {
     messageId,
   })
-  for (const { destination } of rows) {
-    const [claimed] = await db.write(claimDue({ destination, owner, now, limit: 1_000, skip: 0 }))
-    recipients.push(...((claimed?.rows ?? []) as ClaimedRow[]).map(queuedRecipientOf))
+  for (const lane of lanes) {
+    const [claimed] = await db.write(claimDue(lane, { owner, now, limit: 1_000, skip: 0 }))
+    recipients.push(...((claimed?.rows ?? []) as ClaimedRow[]).map((row) => queuedRecipientOf(row, lane)))
   }
   return { message: await readMessage(db, messageId), recipients: recipients.toSorted((a, b) => (a.id < b.id ? -1 : 1)) }
 }

@@ -9,6 +9,7 @@ import { coreServices } from '../../api/core-services.ts'
 import { apiOperations } from '../../api/resource/operations.ts'
 import type { ApiServices } from '../../api/resource/operation-services.ts'
 import { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
+import type { Lane } from '../../mail-out/queue/queue-store.ts'
 import { DeliveryHistory } from '../../notify/webhook/delivery-history.ts'
 import type { Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import { WebhookList } from '../../notify/webhook/webhook-list.ts'
@@ -49,7 +50,7 @@ export async function openCommandServices(
       { allowHttp: config.webhooks.allowHttp },
     )
     await webhooks.load()
-    const noteWaiting = (destination: string): void => tidings.tell('due_destination', destination)
+    const noteWaiting = ({ destination }: Pick<Lane, 'destination'>): void => tidings.tell('due_destination', destination)
     const tryNow = (destination: string): void => tidings.tell('retried_destination', destination)
     const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow })
     const erasures = new Erasures({ ...core, owner: nodes.self })

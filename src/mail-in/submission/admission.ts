@@ -6,7 +6,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Envelope, EnvelopeRecipient, RecipientType } from '../../mail/message/envelope.ts'
 import { insertMessage, messageRow, type MessageRow } from '../../mail/message/message-store.ts'
 import type { Submission } from '../../mail/message/submission.ts'
-import { returnAtOf } from '../../mail/message/transfer-options.ts'
+import { isUrgent, returnAtOf } from '../../mail/message/transfer-options.ts'
 import { trackingFor } from '../../mail/message/tracking-options.ts'
 import { logSuppressed } from '../../mail-out/queue/outcome-line.ts'
 import { insertRecipient, isWaiting, type NewRecipient, type WaitingRecipient } from '../../mail-out/queue/queue-store.ts'
@@ -104,6 +104,7 @@ function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppre
       orcpt,
       state: isListed ? 'suppressed' : startAt > now ? 'scheduled' : 'queued',
       due_at: isListed ? null : startAt,
+      urgent: isUrgent(transfer) ? 1 : 0,
       owner: null,
       expires_at: expiresAt,
     }

@@ -4,6 +4,7 @@ import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import type { ErasedListing, IsSuppressed } from '../../mail/suppression/suppression-list.ts'
 import type { FreshSlot } from '../../mail-out/queue/handoff-limit.ts'
 import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
+import { firstOfLanes } from '../../mail-out/queue/waiting-lanes.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import type { MailQuotas } from '../../senders/account/mail-quotas.ts'
 import { writeByRules, type AcceptanceRule } from './acceptance-rule.ts'
@@ -111,9 +112,5 @@ function handOver(emails: DraftedEmail[], slot: FreshSlot | null, queue: QueueRu
   if (slot && only) return queue.deliverFresh(only.message, only.waiting, only.submission.content, slot)
   // Nobody reads it once it is stored.
   for (const { submission } of emails) submission.content.loan?.giveBack()
-  const firstDue = new Map<string, number>()
-  for (const { destination, due_at: dueAt } of emails.flatMap(({ waiting }) => waiting)) {
-    firstDue.set(destination, Math.min(firstDue.get(destination) ?? Infinity, dueAt))
-  }
-  for (const [destination, dueAt] of firstDue) queue.noteWaiting(destination, dueAt)
+  for (const recipient of firstOfLanes(emails.flatMap(({ waiting }) => waiting))) queue.noteWaiting(recipient, recipient.due_at)
 }

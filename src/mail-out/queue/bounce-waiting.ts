@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts'
 import { recordHappening, subjectOfRow, type SubjectRow } from '../../mail/event/event-log.ts'
-import { unlessConflict, type Database } from '../../platform/store/database.ts'
-import { endWaiting } from './queue-store.ts'
+import { unlessConflict, type Database, type Statement } from '../../platform/store/database.ts'
+import { endWaiting, waitingLanesOf, type WaitingLane } from './queue-store.ts'
 import { moveEndedByOperator } from './recipient-state.ts'
 
 interface WaitingRow extends SubjectRow {
@@ -21,7 +21,8 @@ const columns = `r.id, r.account_id, r.message_id, r.forward_path, r.attempts, r
 /** Uses the partial index recipient_due. */
 const free = `
   select ${columns} from recipient r join message m on m.id = r.message_id
-   where r.destination = :destination and r.due_at is not null and r.owner is null and r.held = 0 and r.state in ('queued', 'deferred')
+   where r.destination = :destination and r.account_id = :account_id and r.urgent = :urgent
+     and r.due_at is not null and r.owner is null and r.held = 0 and r.state in ('queued', 'deferred')
    order by r.due_at, r.id limit :limit`
 
 /** Uses the partial index recipient_held. */
@@ -35,16 +36,23 @@ const held = `
  * tried or scheduled for later is not affected. Returns the number of recipients; if it is `most`, there may be more.
  */
 export async function bounceWaiting({ db, clock }: { db: Database; clock: Clock }, destination: string, most: number): Promise<number> {
+  let ended = await bounceAll({ db, clock }, { sql: held, params: { destination } }, most)
+  const lanes = await db.slowRead<WaitingLane>(waitingLanesOf, { destination })
+  for (const { account_id, urgent } of lanes) {
+    ended += await bounceAll({ db, clock }, { sql: free, params: { destination, account_id, urgent } }, most - ended)
+  }
+  return ended
+}
+
+async function bounceAll({ db, clock }: { db: Database; clock: Clock }, { sql, params }: Statement, most: number): Promise<number> {
   let ended = 0
-  for (const sql of [held, free]) {
-    while (ended < most) {
-      const rows = await db.slowRead<WaitingRow>(sql, { destination, limit: Math.min(stepSize, most - ended) })
-      const done = await Promise.all(rows.map((row) => bounce(db, row, clock.now())))
-      const count = done.filter(Boolean).length
-      ended += count
-      // If all were claimed in the meantime, there is nothing left to bounce.
-      if (count === 0) break
-    }
+  while (ended < most) {
+    const rows = await db.slowRead<WaitingRow>(sql, { ...params, limit: Math.min(stepSize, most - ended) })
+    const done = await Promise.all(rows.map((row) => bounce(db, row, clock.now())))
+    const count = done.filter(Boolean).length
+    ended += count
+    // If all were claimed in the meantime, there is nothing left to bounce.
+    if (count === 0) break
   }
   return ended
 }

@@ -1,6 +1,8 @@
 import type { Database, Row } from '../../platform/store/database.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
+import type { Lane, WaitingLane } from './queue-store.ts'
 import { maxWaitMs } from './retry-schedule.ts'
+import { firstOfLanes } from './waiting-lanes.ts'
 
 /** Recipients changed in one commit. */
 const stepSize = 500
@@ -26,24 +28,26 @@ const rightEnd = `case when due_at > expires_at then expires_at
 
 /**
  * After the clock was set back, makes due at once what would wait too long: no wait is longer than the longest of any schedule. Scheduled
- * mail waits for its date. Calls `noteDue` with the destination of each.
+ * mail waits for its date. Calls `noteDue` with the lane of each.
  */
 export async function bringForward(
   db: Database,
   { now, schedules, giveUpAfterMs }: { now: number; schedules: Parameters<typeof maxWaitMs>[0]; giveUpAfterMs: number },
-  noteDue: (destination: string) => void,
+  noteDue: (lane: Lane) => void,
 ): Promise<void> {
   const params = { latestNew: now + shortWaitMs, latest: now + maxWaitMs(schedules) }
   const change = { ...params, now, latestEnd: now + giveUpAfterMs }
-  const rows = await db.slowRead<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
-  for (const { destination } of rows) {
+  const lanes = await db.slowRead<Lane & Row>(`select distinct destination, account_id, urgent from recipient where ${isLate}`, params)
+  for (const { destination, account_id, urgent } of lanes) {
     const step = {
       sql: `update recipient set expires_at = ${rightEnd}, due_at = :now
-             where id in (select id from recipient where destination = :destination and ${isLate} order by due_at, id limit :rows)`,
-      params: { ...change, destination },
+             where id in (select id from recipient
+                           where destination = :destination and account_id = :account_id and urgent = :urgent and ${isLate}
+                           order by due_at, id limit :rows)`,
+      params: { ...change, destination, account_id, urgent },
     }
     await removeInPieces(db, [step])
-    noteDue(destination)
+    noteDue({ destination, account_id, urgent })
   }
 }
 
@@ -59,22 +63,23 @@ const heldStep = `
      and owner is null and due_at > :now and last_response is not null
    order by message_id, id limit :rows`
 
-/** Makes due at once what was held while its account was suspended, and calls `noteDue` with the destination of each. */
+/** Makes due at once what was held while its account was suspended, and calls `noteDue` with the lane of each. */
 export async function bringHeld(
   db: Database,
   { accountId, now }: { accountId: string; now: number },
-  noteDue: (destination: string) => void,
+  noteDue: (lane: Lane) => void,
 ): Promise<void> {
   for (let after = '', rows = stepSize; rows === stepSize;) {
     const held = await db.slowRead<HeldRow>(heldStep, { accountId, now, after, rows: stepSize })
     const written = await db.write(
       held.map(({ id }) => ({
-        sql: `update recipient set due_at = :now where id = :id and state = 'scheduled' and owner is null returning destination`,
+        sql: `update recipient set due_at = :now where id = :id and state = 'scheduled' and owner is null
+              returning destination, account_id, urgent, due_at`,
         params: { id, now },
       })),
       { mayBatch: true },
     )
-    for (const destination of new Set(written.flatMap((each) => each.rows.map((row) => String(row['destination']))))) noteDue(destination)
+    for (const lane of firstOfLanes(written.flatMap((each) => each.rows as unknown as WaitingLane[]))) noteDue(lane)
     after = held.at(-1)?.message_id ?? ''
     rows = held.length
   }

@@ -1,30 +1,35 @@
 import { lastUsed } from '../../platform/last-used.ts'
 import { fairShare } from '../../platform/fair-share.ts'
-import { DueHeap } from '../../platform/due-heap.ts'
+import { DueTimes } from '../../platform/due-times.ts'
+import { AccountTurns } from './account-turns.ts'
 import { Backoffs, type AboutDestinations, type HostInBackoff } from './backoffs.ts'
+import type { Lane } from './queue-store.ts'
 import { averageWith, type Pace } from './submission-hold.ts'
 
-/** A destination with mail that is waiting in the queue or claimed. */
+/** A destination with mail that is waiting in the queue or claimed: its usual mail, or its urgent mail. */
 interface Destination {
+  key: string
   name: string
   /** When the first waiting mail is due, epoch ms; infinite if nothing waits. */
   dueAt: number
+  /** Whose mail that is; null until any waits. */
+  turns: AccountTurns | null
   /** Claimed recipients. */
   inFlight: number
   /** The pool in which its claimed recipients count. */
   room: Room
 }
 
-/** How many recipients of one kind of destination may be claimed, and the waiting destinations of that kind. */
+/** How many recipients of one kind of destination may be claimed, and the destinations of that kind that may be claimed from. */
 interface Room {
   readonly limit: number
   inFlight: number
-  readonly heap: DueHeap
+  readonly line: DueTimes
 }
 
 /** What to claim. */
-interface Turn {
-  name: string
+export interface Turn {
+  lane: Lane
   /** recipients */
   room: number
   /** True if it is a probe of whether a host is up again. */
@@ -35,40 +40,58 @@ interface Turn {
 const hangsAfterMs = 2_000
 /** How many destinations are remembered as answering. */
 const maxRemembered = 20_000
+/** Room for urgent mail beside the rest: of one destination, and of all together. */
+const urgentLimit = 16
+const urgentTotalLimit = 500
+/** No domain has it in its name. */
+const urgentMark = '!'
+
+/** By what the directory knows the usual, or the urgent, mail for a destination. */
+export const destinationKey = ({ destination, urgent }: Pick<Lane, 'destination' | 'urgent'>): string =>
+  urgent === 0 ? destination : urgentKey(destination)
+
+const urgentKey = (name: string): string => name + urgentMark
+const isUrgent = (key: string): boolean => key.endsWith(urgentMark)
+const nameOf = (key: string): string => (isUrgent(key) ? key.slice(0, -urgentMark.length) : key)
 
 /**
- * The destinations that have mail in the queue, in memory: one entry per destination, however long the queue. Destinations take turns,
- * so one that is slow or has a long queue does not hold up the others. Those that have recently answered have room of their own, and
- * lose it if they hang. A destination whose hosts are down is in backoff.
+ * The destinations that have mail in the queue, in memory: one entry per destination and account, however long the queue. Destinations take
+ * turns, so one that is slow or has a long queue does not hold up the others; so do the accounts whose mail waits for one of them. Those
+ * that have recently answered have room of their own, and lose it if they hang. Urgent mail has room of its own everywhere. A destination
+ * whose hosts are down is in backoff.
  */
 export class DestinationDirectory {
   readonly #destinations = new Map<string, Destination>()
-  /** Destinations with more mail to claim that are at their limit. They are not on a heap. */
+  /** Destinations with more mail to claim that are at their limit. They are in no line. */
   readonly #full = new Set<Destination>()
   readonly #limit: number
   /** For those that have answered and do not hang. */
   readonly #proven: Room
   readonly #others: Room
+  readonly #urgent: Room = { limit: urgentTotalLimit, inFlight: 0, line: new DueTimes() }
   /** Destinations that have answered, and how long their recipients are in hand on average, ms; infinite if the last one was deferred. */
   readonly #answered = lastUsed<number>(maxRemembered)
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #backoffs = new Backoffs()
   readonly #waiting: AboutDestinations = {
-    dueAt: (name) => this.#destinations.get(name)?.dueAt ?? Infinity,
-    isInFlight: (name) => (this.#destinations.get(name)?.inFlight ?? 0) > 0,
+    dueAt: (name) => this.#both(name).reduce((first, { dueAt }) => Math.min(first, dueAt), Infinity),
+    isInFlight: (name) => this.#both(name).some(({ inFlight }) => inFlight > 0),
   }
 
-  /** `limit`: how many recipients of one destination may be claimed; `totalLimit`: of all together, half of them for those that answer. */
+  /**
+   * `limit`: how many recipients of one destination may be claimed; `totalLimit`: of all together, half of them for those that answer. Urgent
+   * mail does not count.
+   */
   constructor(limit: number, totalLimit: number) {
     this.#limit = limit
-    this.#proven = { limit: totalLimit / 2, inFlight: 0, heap: new DueHeap() }
-    this.#others = { limit: totalLimit / 2, inFlight: 0, heap: new DueHeap() }
+    this.#proven = { limit: totalLimit / 2, inFlight: 0, line: new DueTimes() }
+    this.#others = { limit: totalLimit / 2, inFlight: 0, line: new DueTimes() }
   }
 
   /** Claimed recipients of all destinations. */
   get inFlight(): number {
-    return this.#proven.inFlight + this.#others.inFlight
+    return this.#proven.inFlight + this.#others.inFlight + this.#urgent.inFlight
   }
 
   /**
@@ -77,10 +100,7 @@ export class DestinationDirectory {
    */
   get oldestDueAt(): number {
     let oldest = Infinity
-    for (const { heap } of [this.#proven, this.#others]) {
-      this.#dropOutdated(heap)
-      oldest = Math.min(oldest, heap.firstDueAt)
-    }
+    for (const { line } of this.#rooms) oldest = Math.min(oldest, line.firstDueAt)
     for (const { dueAt, name } of this.#full) if (!this.#backoffs.has(name)) oldest = Math.min(oldest, dueAt)
     return oldest
   }
@@ -90,72 +110,75 @@ export class DestinationDirectory {
     return this.#backoffs.all()
   }
 
-  /** Mail for this destination waits in the queue and is due at this time. */
-  noteWaiting(name: string, dueAt: number): void {
-    const destination = this.#destination(name)
+  /** Mail of this lane waits in the queue and is due at this time. */
+  noteWaiting(lane: Lane, dueAt: number): void {
+    const destination = this.#destination(destinationKey(lane))
+    destination.turns ??= new AccountTurns()
+    destination.turns.note(lane.account_id, dueAt)
     if (dueAt >= destination.dueAt) return
     destination.dueAt = dueAt
-    if (this.#backoffs.has(name)) this.#backoffs.noteWaiting(name, dueAt)
-    else if (!this.#full.has(destination)) destination.room.heap.push({ key: name, dueAt })
+    if (this.#backoffs.has(destination.name)) this.#backoffs.noteWaiting(destination.name, dueAt)
+    else this.#getInLine(destination)
   }
 
   /**
    * True if mail for the destination is already due, if it is at its limit, or if it is in backoff: newer mail must then wait in the queue
    * behind it.
    */
-  isBehind(name: string, now: number): boolean {
-    const destination = this.#destinations.get(name)
-    const room = destination?.room ?? this.#roomOf(name)
+  isBehind(key: string, now: number): boolean {
+    const destination = this.#destinations.get(key)
+    const room = destination?.room ?? this.#roomOf(key)
     if (room.inFlight >= room.limit) return true
-    return destination !== undefined && (destination.dueAt <= now || destination.inFlight >= this.#limit || this.#backoffs.has(name))
+    if (!destination) return this.#backoffs.has(nameOf(key))
+    return destination.dueAt <= now || destination.inFlight >= this.#limitOf(room) || this.#backoffs.has(destination.name)
   }
 
   /** Undefined if it has not answered of late, has no mail in hand or in the queue, or is in backoff. */
-  paceOf(name: string, now: number): Pace | undefined {
-    const destination = this.#destinations.get(name)
-    const inHandMs = this.#answered.get(name)
-    if (!destination || inHandMs === undefined || this.#backoffs.has(name)) return undefined
+  paceOf(key: string, now: number): Pace | undefined {
+    const destination = this.#destinations.get(key)
+    const inHandMs = destination && this.#answered.get(destination.name)
+    if (!destination || inHandMs === undefined || this.#backoffs.has(destination.name)) return undefined
     const { inFlight, dueAt } = destination
     return { inHandMs, inFlight, idleMs: now - (this.#moving.get(destination) ?? now), overdueMs: Math.max(0, now - dueAt) }
   }
 
-  /** The next destination to claim from, and how many recipients; undefined if none is due or there is no room. */
+  /** The next lane to claim from, and how many recipients; undefined if none is due or there is no room. */
   next(now: number): Turn | undefined {
     this.#findHanging(now)
     const probe = this.#backoffs.nextProbe(now, this.#waiting)
-    if (probe !== undefined) return this.#turn(this.#destination(probe), 1, true)
-    return this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
+    if (probe !== undefined) return this.#probeTurn(probe, now)
+    return this.#nextIn(this.#urgent, now) ?? this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
   }
 
   /** When to ask for the next one again if there is none now, epoch ms; also ask when claims are released. */
   nextLookAt(now: number): number {
     let at = this.#backoffs.firstProbeAt
-    for (const room of [this.#proven, this.#others]) {
-      const { firstDueAt } = room.heap
+    for (const room of this.#rooms) {
+      const { firstDueAt } = room.line
       if (firstDueAt > now) at = Math.min(at, firstDueAt)
     }
     // Once a destination that fills the room is found to hang, another gets its turn.
     const [since] = this.#moving.values()
-    const isWaitedFor = this.#proven.inFlight >= this.#proven.limit && this.#proven.heap.firstDueAt <= now
+    const isWaitedFor = this.#proven.inFlight >= this.#proven.limit && this.#proven.line.firstDueAt <= now
     return isWaitedFor && since !== undefined ? Math.min(at, since + hangsAfterMs) : at
   }
 
-  claimed(name: string, recipients: number, now: number): void {
-    const destination = this.#destination(name)
+  claimed(key: string, recipients: number, now: number): void {
+    const destination = this.#destination(key)
     destination.inFlight += recipients
     destination.room.inFlight += recipients
     if (destination.room === this.#proven && !this.#moving.has(destination)) this.#moving.set(destination, now)
   }
 
-  released(name: string, recipients: number, now: number): void {
-    const destination = this.#destination(name)
+  released(key: string, recipients: number, now: number): void {
+    const destination = this.#destination(key)
     destination.inFlight -= recipients
     destination.room.inFlight -= recipients
     if (this.#moving.delete(destination) && destination.inFlight > 0) this.#moving.set(destination, now)
-    if (this.#full.delete(destination) && !this.#backoffs.has(name)) destination.room.heap.push({ key: name, dueAt: destination.dueAt })
+    if (this.#full.delete(destination)) this.#getInLine(destination)
     if (destination.inFlight > 0 || destination.dueAt < Infinity) return
-    this.#backoffs.forget(name)
-    this.#destinations.delete(name)
+    this.#destinations.delete(key)
+    if (this.#backoffs.has(destination.name) && this.#both(destination.name).length === 0) this.#backoffs.forget(destination.name)
   }
 
   /**
@@ -176,10 +199,7 @@ export class DestinationDirectory {
   /** A host of the destination can be tried: it is no longer in backoff, nor are those that were with it. */
   wake(name: string): void {
     if (!this.#backoffs.has(name)) return
-    for (const each of this.#backoffs.wake(name)) {
-      const woken = this.#destinations.get(each)
-      if (woken && woken.dueAt < Infinity && !this.#full.has(woken)) woken.room.heap.push({ key: each, dueAt: woken.dueAt })
-    }
+    for (const each of this.#backoffs.wake(name)) for (const woken of this.#both(each)) this.#getInLine(woken)
   }
 
   /**
@@ -187,6 +207,7 @@ export class DestinationDirectory {
    * backoff before.
    */
   backOff(name: string, host: HostInBackoff): boolean {
+    for (const { key, room } of this.#both(name)) room.line.delete(key)
     return this.#backoffs.add(name, host)
   }
 
@@ -196,20 +217,45 @@ export class DestinationDirectory {
   }
 
   #nextIn(room: Room, now: number): Turn | undefined {
-    while (room.inFlight < room.limit && room.heap.firstDueAt <= now) {
-      const { key: name, dueAt } = room.heap.pop() as { key: string; dueAt: number }
-      const destination = this.#destinations.get(name)
-      if (!destination || destination.dueAt !== dueAt || destination.room !== room || this.#backoffs.has(name)) continue
+    while (room.inFlight < room.limit && room.line.firstDueAt <= now) {
+      const destination = this.#destination(room.line.first ?? '')
+      room.line.delete(destination.key)
       const left = this.#shareOf(room) - destination.inFlight
-      if (left > 0) return this.#turn(destination, left, false)
-      this.#full.add(destination)
+      if (left <= 0) this.#full.add(destination)
+      else {
+        const turn = this.#turn(destination, left, now)
+        if (turn) return turn
+      }
     }
     return undefined
   }
 
-  #turn(destination: Destination, room: number, isProbe: boolean): Turn {
-    destination.dueAt = Infinity
-    return { name: destination.name, room, isProbe }
+  /** One account's turn: its part of the room that is left. The others get in line again. */
+  #turn(destination: Destination, left: number, now: number): Turn | undefined {
+    const turn = this.#takeTurn(destination, now)
+    if (!turn) return undefined
+    this.#getInLine(destination)
+    return { lane: turn.lane, room: Math.ceil(left / (turn.others + 1)), isProbe: false }
+  }
+
+  /** Usual mail tries whether a host is up again, where there is some. */
+  #probeTurn(name: string, now: number): Turn | undefined {
+    const destination = this.#both(name).find(({ dueAt }) => dueAt <= now)
+    const turn = destination && this.#takeTurn(destination, now)
+    return turn && { lane: turn.lane, room: 1, isProbe: true }
+  }
+
+  #takeTurn(destination: Destination, now: number): { lane: Lane; others: number } | undefined {
+    const { turns, name, room } = destination
+    const turn = turns?.next(now)
+    destination.dueAt = turns?.firstDueAt ?? Infinity
+    const urgent = room === this.#urgent ? 1 : 0
+    return turn && { lane: { destination: name, account_id: turn.accountId, urgent }, others: turn.others }
+  }
+
+  #getInLine(destination: Destination): void {
+    const { key, name, dueAt, room } = destination
+    if (dueAt < Infinity && !this.#full.has(destination) && !this.#backoffs.has(name)) room.line.set(key, dueAt)
   }
 
   /** Takes hanging destinations out of the room for proven ones. */
@@ -222,21 +268,12 @@ export class DestinationDirectory {
   }
 
   #move(destination: Destination, to: Room): void {
+    destination.room.line.delete(destination.key)
     destination.room.inFlight -= destination.inFlight
     to.inFlight += destination.inFlight
     destination.room = to
     this.#moving.delete(destination)
-    const isOnHeap = destination.dueAt < Infinity && !this.#full.has(destination) && !this.#backoffs.has(destination.name)
-    if (isOnHeap) to.heap.push({ key: destination.name, dueAt: destination.dueAt })
-  }
-
-  /** Removes outdated entries from the top of a heap. */
-  #dropOutdated(heap: DueHeap): void {
-    const isOutdated = ({ key, dueAt }: { key: string; dueAt: number }): boolean => {
-      const destination = this.#destinations.get(key)
-      return destination?.dueAt !== dueAt || destination.room.heap !== heap || this.#backoffs.has(key)
-    }
-    for (let first = heap.peek(); first && isOutdated(first); first = heap.peek()) heap.pop()
+    this.#getInLine(destination)
   }
 
   /**
@@ -244,18 +281,32 @@ export class DestinationDirectory {
    * takes hundreds of hanging destinations to leave nothing for the others of their kind.
    */
   #shareOf(room: Room): number {
-    return fairShare(this.#limit, (room.limit - room.inFlight) / room.limit)
+    return fairShare(this.#limitOf(room), (room.limit - room.inFlight) / room.limit)
   }
 
-  #roomOf(name: string): Room {
-    return this.#answered.has(name) ? this.#proven : this.#others
+  #limitOf(room: Room): number {
+    return room === this.#urgent ? urgentLimit : this.#limit
   }
 
-  #destination(name: string): Destination {
-    let destination = this.#destinations.get(name)
+  #roomOf(key: string): Room {
+    if (isUrgent(key)) return this.#urgent
+    return this.#answered.has(key) ? this.#proven : this.#others
+  }
+
+  get #rooms(): Room[] {
+    return [this.#urgent, this.#proven, this.#others]
+  }
+
+  /** The usual and the urgent mail for a destination, as far as there is some. */
+  #both(name: string): Destination[] {
+    return [this.#destinations.get(name), this.#destinations.get(urgentKey(name))].filter((each) => each !== undefined)
+  }
+
+  #destination(key: string): Destination {
+    let destination = this.#destinations.get(key)
     if (!destination) {
-      destination = { name, dueAt: Infinity, inFlight: 0, room: this.#roomOf(name) }
-      this.#destinations.set(name, destination)
+      destination = { key, name: nameOf(key), dueAt: Infinity, turns: null, inFlight: 0, room: this.#roomOf(key) }
+      this.#destinations.set(key, destination)
     }
     return destination
   }

@@ -14,13 +14,15 @@ import {
   type DestinationQueue,
   type QueueTotals,
 } from './queue-overview.ts'
+import type { Lane, WaitingLane } from './queue-store.ts'
+import { firstOfLanes } from './waiting-lanes.ts'
 import { cancelRestored, endRestored, releaseRestored, restoredHold } from './restored-hold.ts'
 import type { RecipientState } from './recipient-state.ts'
 
 interface QueueAdminServices extends Pick<BaseServices, 'db' | 'clock' | 'changes'> {
   health: Pick<Health, 'clear'>
-  /** Tells the running queue that mail for this destination is due at another time; does nothing if none is running. */
-  noteWaiting(destination: string, dueAt: number): void
+  /** Tells the running queue that mail of this lane is due at another time; does nothing if none is running. */
+  noteWaiting(lane: Lane, dueAt: number): void
   /** Makes the running queue try a host in backoff now; does nothing if none is running. */
   tryNow(destination: string): void
 }
@@ -134,7 +136,7 @@ export class QueueAdmin {
       // What was already due stays due, and keeps the last attempt that it is entitled to.
       sql: `update recipient set due_at = case when due_at > :now then :now else due_at end
              where ${condition} and due_at is not null and owner is null and held = 0 and state <> 'scheduled'
-             returning destination, due_at`,
+             returning destination, account_id, urgent, due_at`,
       params: { ...params, now },
       otherwise: 'held, scheduled for later or being tried',
       thenTry: true,
@@ -145,7 +147,7 @@ export class QueueAdmin {
   hold(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
     return this.#change(what, {
-      sql: `update recipient set held = 1 where ${condition} and due_at is not null and held = 0 returning destination, due_at`,
+      sql: `update recipient set held = 1 where ${condition} and due_at is not null and held = 0 returning destination, account_id, urgent, due_at`,
       params,
       otherwise: 'already held',
     })
@@ -155,7 +157,7 @@ export class QueueAdmin {
   release(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
     return this.#change(what, {
-      sql: `update recipient set held = 0 where ${condition} and due_at is not null and held > 0 returning destination, due_at`,
+      sql: `update recipient set held = 0 where ${condition} and due_at is not null and held > 0 returning destination, account_id, urgent, due_at`,
       params,
       otherwise: 'not held',
     })
@@ -196,14 +198,9 @@ export class QueueAdmin {
       if (waiting.length === 0) throw nothingFor(what)
       throw new SternaError('invalid_state', `The mail for "${what}" is ${otherwise}. See: sterna queue show ${what}`)
     }
-    const dueAt = new Map<string, number>()
-    for (const row of rows) {
-      const destination = String(row['destination'])
-      dueAt.set(destination, Math.min(dueAt.get(destination) ?? Infinity, Number(row['due_at'])))
-    }
-    for (const [destination, at] of dueAt) {
-      this.#services.noteWaiting(destination, at)
-      if (thenTry) this.#services.tryNow(destination)
+    for (const lane of firstOfLanes(rows as unknown as WaitingLane[])) {
+      this.#services.noteWaiting(lane, lane.due_at)
+      if (thenTry) this.#services.tryNow(lane.destination)
     }
     return rows.length
   }

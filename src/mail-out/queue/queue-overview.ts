@@ -96,7 +96,7 @@ async function withLastResponse(db: Database, row: OverviewRow): Promise<Destina
   const [last] = await db.slowRead<{ last_response: string }>(
     `select last_response from recipient
       where destination = :destination and due_at is not null and owner is null and held = 0 and last_response is not null
-      order by due_at desc, id desc limit 1`,
+      order by account_id desc, urgent desc, due_at desc, id desc limit 1`,
     { destination: row.destination },
   )
   return {

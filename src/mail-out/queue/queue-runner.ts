@@ -7,23 +7,17 @@ import type { Database } from '../../platform/store/database.ts'
 import { Claims } from '../../platform/store/claims.ts'
 import type { Nodes } from '../../platform/store/nodes.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
+import { claimAllExpired } from './claim-all-expired.ts'
 import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
-import { DestinationDirectory } from './destination-directory.ts'
+import { DestinationDirectory, destinationKey, type Turn } from './destination-directory.ts'
 import { Dispatch, type DispatchServices, type DispatchSettings } from './dispatch.ts'
 import { HandoffLimit, type FreshSlot } from './handoff-limit.ts'
 import { StallDetector } from './stall-detector.ts'
 import { holdMs } from './submission-hold.ts'
-import {
-  anyExpired,
-  claimDue,
-  claimExpired,
-  waitingDestinations,
-  type ClaimedRow,
-  type QueuedRecipient,
-  type WaitingRecipient,
-} from './queue-store.ts'
+import { claimDue, type ClaimedRow, type ExpiredRow, type Lane, type QueuedRecipient, type WaitingRecipient } from './queue-store.ts'
 import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.ts'
 import type { Reprieve } from './reprieve.ts'
+import { readWaitingLanes } from './waiting-lanes.ts'
 import { ClaimedMail, type StoredMailServices, type Way } from './claimed-mail.ts'
 
 interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
@@ -73,11 +67,10 @@ export class QueueRunner {
       what: 'due mail',
       fields: (destination) => ({ destination }),
       onDue: (what) => (what === 'expiry' ? this.#claims.track(this.#expireInBackoff()) : this.#claimWhatIsDue()),
-      noteDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
       onFreed: () => (this.#running ? this.lookForWaiting() : undefined),
     })
     this.#giveUpAfterMs = settings.giveUpAfterMs
-    const isReady = (destination: string): boolean => this.#running && !this.#destinations.isBehind(destination, services.clock.now())
+    const isReady = (key: string): boolean => this.#running && !this.#destinations.isBehind(key, services.clock.now())
     this.#slots = new HandoffLimit({ clock: services.clock, isReady })
     const onSettled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#onSettled(recipient, dueAt, isTried)
     const onAttempt = (recipient: QueuedRecipient, result: Attempt | Postponed): void => this.#onAttempt(recipient, result)
@@ -113,16 +106,19 @@ export class QueueRunner {
    * Room to pass on a fresh message in memory; null if it must wait in the queue, because memory is full or older mail for one of its
    * destinations is already waiting. If there will be room in a moment, it waits for that, unless it is also for other destinations.
    */
-  reserve(recipients: Pick<WaitingRecipient, 'destination'>[], bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
+  reserve(recipients: Pick<WaitingRecipient, 'destination' | 'urgent'>[], bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
     if (!this.#running) return null
     const now = this.#services.clock.now()
-    const name = recipients[0]?.destination ?? ''
-    if (recipients.some(({ destination }) => destination !== name && this.#destinations.isBehind(destination, now))) return null
-    const slot = this.#slots.take(name, bytes)
-    if (slot || recipients.some(({ destination }) => destination !== name)) return slot
-    const pace = this.#destinations.paceOf(name, now)
-    const ms = pace ? holdMs(pace, this.#slots.waitingFor(name)) : 0
-    return ms > 0 ? this.#slots.wait(name, bytes, ms) : null
+    const [first] = recipients
+    if (!first) return null
+    const others = recipients.length === 1 ? [] : recipients.filter(({ destination }) => destination !== first.destination)
+    if (others.some((other) => this.#destinations.isBehind(destinationKey(other), now))) return null
+    const key = destinationKey(first)
+    const slot = this.#slots.take(key, bytes)
+    if (slot || others.length > 0) return slot
+    const pace = this.#destinations.paceOf(key, now)
+    const ms = pace ? holdMs(pace, this.#slots.waitingFor(key)) : 0
+    return ms > 0 ? this.#slots.wait(key, bytes, ms) : null
   }
 
   /** Delivers a message that was stored with this process as the owner of its recipients. */
@@ -130,8 +126,8 @@ export class QueueRunner {
     const { db, clock } = this.#services
     const bytes = pending[0] as Uint8Array
     const message = queuedMessageOf(stored)
-    const recipients = rows.map(queuedRecipientOf)
-    for (const { destination } of recipients) this.#destinations.claimed(destination, 1, clock.now())
+    const recipients = rows.map((row) => queuedRecipientOf(row, row))
+    for (const row of rows) this.#destinations.claimed(destinationKey(row), 1, clock.now())
     const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message) }
     if (!fitsInJob(bytes.length)) {
       slot.content = bytes
@@ -149,9 +145,9 @@ export class QueueRunner {
     })
   }
 
-  /** Mail for this destination was stored without an owner, or became due at another time. */
-  noteWaiting(destination: string, dueAt: number): void {
-    this.#destinations.noteWaiting(destination, dueAt)
+  /** Mail of this lane was stored without an owner, or became due at another time. */
+  noteWaiting(lane: Lane, dueAt: number): void {
+    this.#destinations.noteWaiting(lane, dueAt)
     this.#claimWhatIsDue()
   }
 
@@ -172,7 +168,7 @@ export class QueueRunner {
     const now = clock.now()
     for (const { name } of this.#destinations.inBackoff) this.#destinations.probeNow(name, now)
     const limits = { now, schedules: policies.anywhere(retrySchedule), giveUpAfterMs: this.#giveUpAfterMs }
-    this.#claims.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
+    this.#claims.track(bringForward(db, limits, (lane) => this.noteWaiting(lane, now)))
     this.#claimWhatIsDue()
   }
 
@@ -180,7 +176,7 @@ export class QueueRunner {
   accountResumed(accountId: string): void {
     const { db, clock } = this.#services
     const now = clock.now()
-    this.#claims.track(bringHeld(db, { accountId, now }, (destination) => this.noteWaiting(destination, now)))
+    this.#claims.track(bringHeld(db, { accountId, now }, (lane) => this.noteWaiting(lane, now)))
   }
 
   /** Stops claiming, waits at most this long for claimed mail, and gives the rest back. */
@@ -196,30 +192,36 @@ export class QueueRunner {
     while (this.#claiming < claimsAtOnce) {
       const turn = this.#destinations.next(now)
       if (!turn) break
-      const { name, room, isProbe } = turn
-      this.#claims.track(this.#claim(name, room, claimDue, { isProbe }))
+      this.#claims.track(this.#claimDue(turn))
     }
     this.#claims.wake('queue', this.#destinations.nextLookAt(now))
   }
 
-  /** @returns how many recipients were claimed */
-  async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
+  async #claimDue({ lane, room, isProbe }: Turn): Promise<void> {
     const { clock } = this.#services
-    this.#destinations.claimed(destination, room, clock.now())
+    const key = destinationKey(lane)
+    this.#destinations.claimed(key, room, clock.now())
     this.#claiming++
-    // What has expired is claimed in another order.
-    const order = way.expiredBecause === undefined ? destination : `${destination} by expiry`
-    const turn = { name: destination, places: room, order }
-    const rows = await this.#claims.claim<ClaimedRow>(turn, (range) => claim({ destination, ...range }))
+    const turn = {
+      name: lane.destination,
+      places: room,
+      order: `${key} ${lane.account_id}`,
+      noteDue: (at: number) => this.#destinations.noteWaiting(lane, at),
+    }
+    const rows = await this.#claims.claim<ClaimedRow>(turn, (range) => claimDue(lane, range))
+    this.#claiming--
+    this.#destinations.released(key, room - this.#deliver(rows, { isProbe }, () => lane), clock.now())
+    this.#claimWhatIsDue()
+    this.#slots.letIn(key)
+  }
+
+  /** @returns how many recipients were claimed */
+  #deliver<R extends ClaimedRow>(rows: R[], way: Way, laneOf: (row: R) => Lane): number {
     this.#watch.noteClaimed(rows.length)
     for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
-      const recipients = ofMessage.map(queuedRecipientOf)
+      const recipients = ofMessage.map((row) => queuedRecipientOf(row, laneOf(row)))
       this.#work(messageId, recipients, () => this.#stored.deliver(messageId, recipients, way))
     }
-    this.#claiming--
-    this.#destinations.released(destination, room - rows.length, clock.now())
-    this.#claimWhatIsDue()
-    this.#slots.letIn(destination)
     return rows.length
   }
 
@@ -240,21 +242,20 @@ export class QueueRunner {
     }
   }
 
-  /** Looks in the rows which destinations have mail that waits. */
-  async lookForWaiting(): Promise<void> {
-    for (const row of await this.#services.db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
-      this.#destinations.noteWaiting(row.destination, row.due_at)
-    }
+  /** Looks in the rows whose mail waits, for whatever destination or for one. */
+  async lookForWaiting(destination?: string): Promise<void> {
+    for (const lane of await readWaitingLanes(this.#services.db, destination)) this.#destinations.noteWaiting(lane, lane.due_at)
     this.#claimWhatIsDue()
   }
 
   #onSettled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
     if (!this.#inFlight.delete(recipient)) return
     this.#watch.noteSettled(isTried)
-    if (dueAt !== null) this.#destinations.noteWaiting(recipient.destination, dueAt)
-    this.#destinations.released(recipient.destination, 1, this.#services.clock.now())
+    if (dueAt !== null) this.#destinations.noteWaiting(recipient.lane, dueAt)
+    const key = destinationKey(recipient.lane)
+    this.#destinations.released(key, 1, this.#services.clock.now())
     this.#claimWhatIsDue()
-    this.#slots.letIn(recipient.destination)
+    this.#slots.letIn(key)
   }
 
   #onAttempt(recipient: QueuedRecipient, result: Attempt | Postponed): void {
@@ -279,16 +280,16 @@ export class QueueRunner {
   async #expireInBackoff(): Promise<void> {
     const { clock, log, reprieve } = this.#services
     const inBackoff = [...this.#destinations.inBackoff]
+    const wake = (): void => this.#claims.wake('expiry', clock.now() + expireEveryMs)
+    const services = { ...this.#services, claims: this.#claims, isRunning: () => this.#running, again: wake }
     const failed = (error: unknown): void => log.error({ error }, 'giving up expired mail failed')
-    for (const { name, reason } of inBackoff) if (!reprieve.isInForce()) await this.#expire(name, reason).catch(failed)
-    if (inBackoff.length > 0) this.#claims.wake('expiry', clock.now() + expireEveryMs)
-  }
-
-  async #expire(destination: string, reason: string): Promise<void> {
-    const { db, clock } = this.#services
-    const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
-    for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running;) {
-      claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })
+    for (const { name, reason } of inBackoff) {
+      const giveUp = (rows: ExpiredRow[]): void => {
+        for (const row of rows) this.#destinations.claimed(destinationKey(row), 1, clock.now())
+        this.#deliver(rows, { isProbe: false, expiredBecause: reason }, (row) => row)
+      }
+      if (!reprieve.isInForce()) await claimAllExpired(services, name, giveUp).catch(failed)
     }
+    if (inBackoff.length > 0) wake()
   }
 }

@@ -45,6 +45,7 @@ export interface QueuedRecipient {
   forwardPath: string
   /** Domain of the forward-path. */
   destination: string
+  lane: Lane
   attempts: number
   /** When it was due, epoch ms. */
   dueAt: number
@@ -72,10 +73,15 @@ export type NewRecipient = {
   orcpt: string | null
   state: RecipientState
   due_at: number | null
+  /** 1: it goes ahead of mail that is not. */
+  urgent: 0 | 1
   /** The name of this process if it continues in memory, else null: it waits in the queue. */
   owner: string | null
   expires_at: number
 }
+
+/** Which mail waits together: that of one account for one destination, urgent or not. The lanes of a destination take turns. */
+export type Lane = Pick<NewRecipient, 'destination' | 'account_id' | 'urgent'>
 
 /** A recipient that will be tried. */
 export type WaitingRecipient = NewRecipient & { due_at: number }
@@ -84,17 +90,25 @@ export const isWaiting = <R extends NewRecipient>(recipient: R): recipient is R 
 
 export const insertRecipient = (recipient: NewRecipient): Statement => ({
   sql: `insert into recipient
-          (id, message_id, account_id, forward_path, destination, type, notify, orcpt, state, due_at, owner, expires_at)
+          (id, message_id, account_id, forward_path, destination, type, notify, orcpt, state, due_at, urgent, owner, expires_at)
         values
-          (:id, :message_id, :account_id, :forward_path, :destination, :type, :notify, :orcpt, :state, :due_at, :owner, :expires_at)`,
+          (:id, :message_id, :account_id, :forward_path, :destination, :type, :notify, :orcpt, :state, :due_at, :urgent, :owner, :expires_at)`,
   params: recipient,
 })
 
-/** Every destination with waiting mail, and when its first mail is due. Uses the partial index recipient_due. */
-export const waitingDestinations = `
-  select destination, min(due_at) as due_at from recipient
-   where due_at is not null and owner is null and held = 0
-   group by destination`
+/** A lane with waiting mail, and when its first mail is due. */
+export type WaitingLane = Lane & Pick<WaitingRecipient, 'due_at'>
+
+const waitingLanesWhere = (condition: string): string => `
+  select destination, account_id, urgent, min(due_at) as due_at from recipient
+   where due_at is not null and owner is null and held = 0 ${condition}
+   group by destination, account_id, urgent`
+
+/** Every lane with waiting mail. Uses the partial index recipient_due. */
+export const waitingLanes = waitingLanesWhere('')
+
+/** Those of one destination. */
+export const waitingLanesOf = waitingLanesWhere('and destination = :destination')
 
 /** What the queue needs from the row of a recipient. */
 export type Claimable = Pick<WaitingRecipient, 'id' | 'message_id' | 'forward_path' | 'destination' | 'due_at' | 'expires_at'>
@@ -110,31 +124,34 @@ export type PastAttempts = {
 
 export type ClaimedRow = Claimable & PastAttempts
 
-type Claim = ClaimRange & { destination: string }
+/** A row of mail that has expired, of whatever lane. */
+export type ExpiredRow = ClaimedRow & Lane
 
 const claimed =
   'id, message_id, forward_path, destination, due_at, expires_at, attempts, last_response, smtp_code, enhanced_status, absent_since'
 
 /**
- * Claims due mail for a destination, oldest first, and returns when the next of it is due. The rows are in no particular order. Uses
- * the partial index recipient_due.
+ * Claims due mail of a lane, oldest first, and returns when the next of it is due. The rows are in no particular order. Uses the partial
+ * index recipient_due.
  */
-export const claimDue = (claim: Claim): Statement[] => [
+export const claimDue = ({ destination, account_id, urgent }: Lane, claim: ClaimRange): Statement[] => [
   {
     sql: `update recipient
              set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
            where id in (
              select id from recipient
-              where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
+              where destination = :destination and account_id = :account_id and urgent = :urgent
+                and due_at is not null and owner is null and held = 0 and due_at <= :now
               order by due_at limit :limit offset :skip) and owner is null
            returning ${claimed}`,
-    params: claim,
+    params: { ...claim, destination, account_id, urgent },
   },
   {
     sql: `select due_at from recipient
-           where destination = :destination and due_at is not null and owner is null and held = 0
+           where destination = :destination and account_id = :account_id and urgent = :urgent
+             and due_at is not null and owner is null and held = 0
            order by due_at limit 1 offset :skip`,
-    params: { destination: claim.destination, skip: claim.skip },
+    params: { destination, account_id, urgent, skip: claim.skip },
   },
 ]
 
@@ -144,13 +161,13 @@ const expired = 'destination = :destination and due_at is not null and owner is 
 export const anyExpired = `select destination from recipient where ${expired} limit 1`
 
 /** Claims expired mail for a destination, in no particular order. Uses the partial index recipient_expiry. */
-export const claimExpired = (claim: Claim): Statement[] => [
+export const claimExpired = (destination: string, claim: ClaimRange): Statement[] => [
   {
     sql: `update recipient
              set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
            where id in (select id from recipient where ${expired} order by expires_at limit :limit offset :skip) and owner is null
-           returning ${claimed}`,
-    params: claim,
+           returning ${claimed}, account_id, urgent`,
+    params: { ...claim, destination },
   },
 ]
 

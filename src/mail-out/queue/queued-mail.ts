@@ -4,7 +4,7 @@ import { storedTracking } from '../../mail/message/tracking-options.ts'
 import { storedTransfer } from '../../mail/message/transfer-options.ts'
 import { joinShared, noteShared } from '../../platform/shared-memory.ts'
 import type { Database } from '../../platform/store/database.ts'
-import type { Claimable, PastAttempts, QueuedMessage, QueuedRecipient } from './queue-store.ts'
+import type { Claimable, Lane, PastAttempts, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 
 /** Reads the message of claimed recipients. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
@@ -44,10 +44,11 @@ export const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
 })
 
 /** A new or claimed recipient. Reading its message also determines whether it is suppressed. */
-export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): QueuedRecipient => ({
+export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>, lane: Lane): QueuedRecipient => ({
   id: row.id,
   forwardPath: row.forward_path,
   destination: row.destination,
+  lane,
   attempts: row.attempts ?? 0,
   dueAt: row.due_at,
   expiresAt: row.expires_at,

@@ -5,6 +5,7 @@ import type { Health } from '../../platform/health.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Changes } from '../../platform/store/changes.ts'
 import { unlessConflict, type Database } from '../../platform/store/database.ts'
+import type { Lane } from './queue-store.ts'
 
 /** Recipients changed in one commit. */
 const stepSize = 500
@@ -76,18 +77,18 @@ export async function restoredHold(db: Database): Promise<RestoredHold | null> {
 }
 
 /** Releases what is held because the database was restored, and calls `noteDue` for each. Returns the number of recipients. */
-export async function releaseRestored(db: Database, noteDue: (destination: string, dueAt: number) => void): Promise<number> {
+export async function releaseRestored(db: Database, noteDue: (lane: Lane, dueAt: number) => void): Promise<number> {
   let released = 0
   for (let changes = stepSize; changes === stepSize;) {
     const [written] = await db.write([
       {
         sql: `update recipient set held = 0 where id in (select id from recipient where held = 2 order by id limit :rows)
-              returning destination, due_at`,
+              returning destination, account_id, urgent, due_at`,
         params: { rows: stepSize },
       },
     ])
-    const rows = written?.rows ?? []
-    for (const row of rows) if (row['due_at'] !== null) noteDue(String(row['destination']), Number(row['due_at']))
+    const rows = (written?.rows ?? []) as unknown as (Lane & { due_at: number | null })[]
+    for (const lane of rows) if (lane.due_at !== null) noteDue(lane, lane.due_at)
     changes = rows.length
     released += changes
   }

@@ -5,11 +5,13 @@ import { sendLimits } from '../../mail/message/send-limits.ts'
 import { returnAtOf, storedTransfer } from '../../mail/message/transfer-options.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { ConflictError, type Row, type Statement, refusedAs } from '../../platform/store/database.ts'
+import type { Lane } from './queue-store.ts'
 import type { RecipientState } from './recipient-state.ts'
+import { firstOfLanes } from './waiting-lanes.ts'
 
 interface WaitingMailServices extends Pick<BaseServices, 'db' | 'clock'> {
-  /** Tells the running queue that mail for this destination is due at another time. */
-  noteWaiting(destination: string, dueAt: number): void
+  /** Tells the running queue that mail of this lane is due at another time. */
+  noteWaiting(lane: Lane, dueAt: number): void
 }
 
 /** A message that its submitter wants to stop. */
@@ -20,10 +22,9 @@ interface WaitingMessage {
   subject: string
 }
 
-interface RecipientRow extends Row {
+interface RecipientRow extends Row, Lane {
   id: string
   forward_path: string
-  destination: string
   state: RecipientState
   owner: string | null
 }
@@ -90,7 +91,8 @@ export class WaitingMail {
       ...(returnAt === null ? [] : [expireAt(messageId, Math.min(returnAt, dueAt + sendLimits.maxExpiry * 1000))]),
       { sql: 'update message set scheduled_at = :at where id = :messageId', params: { messageId, at }, expect: 1 },
     ])
-    for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#services.noteWaiting(destination, dueAt)
+    const due = waiting.map((recipient) => ({ ...recipient, due_at: dueAt }))
+    for (const lane of firstOfLanes(due)) this.#services.noteWaiting(lane, dueAt)
   }
 
   /** True if all recipients are canceled, except those that were left out from the start. */
@@ -106,7 +108,7 @@ export class WaitingMail {
 
   #recipients(messageId: string): Promise<RecipientRow[]> {
     return this.#services.db.read<RecipientRow>(
-      'select id, forward_path, destination, state, owner from recipient where message_id = :messageId',
+      'select id, forward_path, destination, account_id, urgent, state, owner from recipient where message_id = :messageId',
       { messageId },
     )
   }

@@ -19,6 +19,9 @@ export interface DeliverBy {
 export const returnAtOf = (transfer: TransferOptions | null | undefined): number | null =>
   transfer?.deliverBy?.mode === 'R' ? transfer.deliverBy.at : null
 
+/** Whether it goes ahead of mail that is not. */
+export const isUrgent = (transfer: TransferOptions | null): boolean => (transfer?.priority ?? 0) > 0
+
 export const transferColumn = (transfer: TransferOptions | null): string | null => transfer && JSON.stringify(transfer)
 
 export const storedTransfer = (text: string | null): TransferOptions | null =>

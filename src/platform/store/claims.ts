@@ -9,11 +9,14 @@ import { removeInPieces } from './remove-in-pieces.ts'
 import { RetriedWrites } from './retried-writes.ts'
 import { retryMs, WorkLoop } from './work-loop.ts'
 
-/** What is claimed together: at most `places` rows of one endpoint, destination or source. `order`: in which order, if there are several. */
+/** What is claimed together: at most `places` rows of one endpoint, destination or source. */
 interface Turn {
   name: string
   places: number
+  /** In which order, if there are several. */
   order?: string
+  /** Called with when more is due to be claimed, epoch ms; default: `wake` for the name. */
+  noteDue?: (at: number) => void
 }
 
 /** What a claiming statement is given: it passes over the first `skip` rows. */
@@ -32,8 +35,6 @@ interface ClaimsServices {
   fields(name: string): object
   /** Something may be due under this name: called at the times given to `wake`. */
   onDue(name: string): void
-  /** Called with when more is due to be claimed under this name, epoch ms; default: `wake`. */
-  noteDue?: (name: string, at: number) => void
   /** Another node has gone: look what is due, and when more will be. Called again a moment later if it fails. */
   onFreed(): Promise<void> | void
   /** What else changes in a row that is put back untried, as SQL; `:now` is the time. */
@@ -99,21 +100,24 @@ export class Claims {
   }
 
   /** @param batch claims and returns rows; a second statement returns when the next is due (`due_at`), if one is */
-  async claim<R extends object>({ name, places, order = name }: Turn, batch: (range: ClaimRange) => Statement[]): Promise<R[]> {
-    const { db, clock, log, what, fields, mayBatch = false, noteDue = (key, at) => this.wake(key, at) } = this.#services
+  async claim<R extends object>(
+    { name, places, order = name, noteDue = (at) => this.wake(name, at) }: Turn,
+    batch: (range: ClaimRange) => Statement[],
+  ): Promise<R[]> {
+    const { db, clock, log, what, fields, mayBatch = false } = this.#services
     const now = clock.now()
     const { skip, most, until } = this.#damaged.wayFor(order, now)
     const limit = Math.min(places, most)
-    if (until !== null) noteDue(name, until)
+    if (until !== null) noteDue(until)
     try {
       const [claimed, next] = await db.write(batch({ owner: this.owner, now, limit, skip }), { mayBatch })
       this.#damaged.passed(order)
       const dueAt = next?.rows[0]?.['due_at']
-      if (typeof dueAt === 'number') noteDue(name, dueAt)
+      if (typeof dueAt === 'number') noteDue(dueAt)
       return (claimed?.rows ?? []) as R[]
     } catch (error) {
       log.error({ ...fields(name), error }, `claiming ${what} failed`)
-      noteDue(name, error instanceof DamagedError ? this.#damaged.met(order, limit, now) : clock.now() + retryMs)
+      noteDue(error instanceof DamagedError ? this.#damaged.met(order, limit, now) : clock.now() + retryMs)
       return []
     }
   }

@@ -9,6 +9,7 @@ import { healthFigures } from '../../mail-out/queue/health-figures.ts'
 import { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
 import { queueFigures } from '../../mail-out/queue/queue-figures.ts'
 import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
+import type { Lane } from '../../mail-out/queue/queue-store.ts'
 import { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import { EventFollower } from '../../mail/event/event-follower.ts'
 import { isClockBehind } from '../../mail/event/newest-time.ts'
@@ -66,7 +67,7 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   const hits = await start(hitRecorder({ ...opened, shared: sharedHits }), stops)
   stops.push(await opened.nodes.duty('opens and clicks', async () => hits.settle()))
   addFigures({ ...opened, queue }, stops)
-  const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
+  const noteWaiting = (lane: Lane, dueAt: number): void => queue.noteWaiting(lane, dueAt)
   const queueAdmin = new QueueAdmin({ ...opened, noteWaiting, tryNow: (destination) => queue.tryNow(destination) })
   const erasures = await start(new Erasures(opened), stops)
   const space = await start(new FreeSpace(opened.files?.directory ?? null, config.storage.reserve, opened.health), stops)

@@ -83,9 +83,9 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
 }
 
 /** What other nodes say is due. */
-function followDestinations(queue: QueueRunner, { changes, clock }: QueueServices): void {
+function followDestinations(queue: QueueRunner, { changes }: QueueServices): void {
   const load = (): Promise<void> => queue.lookForWaiting()
-  changes.on('due_destination', { load, reload: async (destination) => queue.noteWaiting(destination, clock.now()) })
+  changes.on('due_destination', { load, reload: (destination) => queue.lookForWaiting(destination) })
   changes.on('retried_destination', { load, reload: async (destination) => queue.tryNow(destination) })
 }
 

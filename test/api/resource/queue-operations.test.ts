@@ -67,6 +67,7 @@ async function startApi() {
         orcpt: null,
         state: 'deferred',
         due_at: api.clock.now() + minute,
+        urgent: 0,
         owner: null,
         expires_at: api.clock.now() + 60 * minute,
       }),

@@ -7,6 +7,7 @@ import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { ConflictError, StorageFullError, type Database } from '../../../src/platform/store/database.ts'
 import { acceptBatch } from '../../../src/mail-in/submission/accept-batch.ts'
 import type { AcceptServices } from '../../../src/mail-in/submission/admit.ts'
+import type { Lane } from '../../../src/mail-out/queue/queue-store.ts'
 import { secretsFrom } from '../../../src/senders/account/key-file.ts'
 import { IdempotencyKeys } from '../../../src/mail-in/submission/idempotency-keys.ts'
 import { Uploads } from '../../../src/mail-in/submission/upload.ts'
@@ -40,7 +41,9 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
       return db.write(batch, options)
     },
   }
-  const queue = { noteWaiting: (name: string, dueAt: number) => waiting.push([name, dueAt]) } as unknown as AcceptServices['queue']
+  const queue = {
+    noteWaiting: ({ destination }: Lane, dueAt: number) => waiting.push([destination, dueAt]),
+  } as unknown as AcceptServices['queue']
   const accounts = {
     accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }),
   } as unknown as AcceptServices['accounts']

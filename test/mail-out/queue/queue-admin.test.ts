@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/id.ts'
 import { QueueAdmin } from '../../../src/mail-out/queue/queue-admin.ts'
-import { insertRecipient, type NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
+import { insertRecipient, type Lane, type NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
@@ -16,7 +16,7 @@ let noted: [destination: string, dueAt: number][]
 beforeEach(async () => {
   db = await testDatabase()
   noted = []
-  const noteWaiting = (destination: string, dueAt: number) => void noted.push([destination, dueAt])
+  const noteWaiting = ({ destination }: Lane, dueAt: number) => void noted.push([destination, dueAt])
   admin = new QueueAdmin({ db, clock, changes: aloneWithChanges, health: { clear: () => {} }, noteWaiting, tryNow: () => {} })
 })
 
@@ -48,6 +48,7 @@ async function waiting(destination: string, given: Partial<NewRecipient> = {}): 
       orcpt: null,
       state: 'deferred',
       due_at: clock.now() + hour,
+      urgent: 0,
       owner: null,
       expires_at: clock.now() + 48 * hour,
       ...given,

@@ -8,7 +8,7 @@ import { silentLog } from '../../../src/platform/log.ts'
 import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
 import type { DispatchServices } from '../../../src/mail-out/queue/dispatch.ts'
 import { QueueRunner } from '../../../src/mail-out/queue/queue-runner.ts'
-import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
+import type { Lane, NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { DamagedError, type Database } from '../../../src/platform/store/database.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
@@ -23,6 +23,7 @@ import { testDatabase } from '../../support/test-database.ts'
 
 const minute = 60_000
 const hour = 60 * minute
+const lane: Lane = { destination: 'rcpt.example', account_id: 'acc_1', urgent: 0 }
 /** More than one destination, and new mail for it, may have in hand. */
 const many = 150
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
@@ -157,7 +158,7 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
   await expect.poll(inHand).toBe(0)
   isFaulty = false
   await waiting()
-  queue.noteWaiting('rcpt.example', clock.now())
+  queue.noteWaiting(lane, clock.now())
   await tenMinutes()
   expect(await states()).toEqual({ delivered: many + 1 })
 })
@@ -170,7 +171,7 @@ test('mail keeps no room where it cannot be read, or ended', async () => {
   await expect.poll(inHand).toBe(0)
   isFaulty = false
   await waiting()
-  queue.noteWaiting('rcpt.example', clock.now())
+  queue.noteWaiting(lane, clock.now())
   await tenMinutes()
   expect(await states()).toEqual({ deferred: many, bounced: many, delivered: 1 })
   clock.advance(48 * hour)
@@ -271,7 +272,7 @@ test('nothing is held once the account is active again, and a resumption that wa
   await setStatus('suspended')
   answers.push(true)
   await scheduled(clock.now())
-  queue.noteWaiting('rcpt.example', clock.now())
+  queue.noteWaiting(lane, clock.now())
   await expect.poll(() => countOf(`last_response like '%suspended%'`)).toBe(1)
   await setStatus('active')
   clock.advance(hour)
@@ -295,7 +296,7 @@ test('mail that is of no more use does not take the place of the one that finds 
             values ('sup_1', 'acc_1', 'gone@rcpt.example', 'manual', '', 0, 0)`,
     },
   ])
-  queue.noteWaiting('rcpt.example', clock.now())
+  queue.noteWaiting(lane, clock.now())
   isDown = false
   clock.advance(6_000)
   await expect.poll(async () => (await states())['delivered']).toBe(1)
@@ -357,7 +358,7 @@ async function startGatedQueue(): Promise<{ queue: QueueRunner; ends: ((result: 
   return { queue: await startQueue({ deliver }), ends }
 }
 
-const toRcpt = [{ destination: 'rcpt.example' }]
+const toRcpt = [lane]
 
 describe('a submitter', () => {
   let queue: QueueRunner
@@ -368,13 +369,13 @@ describe('a submitter', () => {
   async function fill(last: Result | null): Promise<void> {
     if (last !== null) {
       await waiting({ forward_path: 'first@rcpt.example' })
-      queue.noteWaiting('rcpt.example', clock.now())
+      queue.noteWaiting(lane, clock.now())
       await expect.poll(() => ends.length).toBe(1)
       endAll(last)
       await expect.poll(inHand).toBe(0)
     }
     for (let i = 0; i < 70; i++) await waiting()
-    queue.noteWaiting('rcpt.example', clock.now())
+    queue.noteWaiting(lane, clock.now())
     await expect.poll(() => ends.length).toBe(64)
   }
 
@@ -386,8 +387,8 @@ describe('a submitter', () => {
     await fill(taken)
     const slot = queue.reserve(toRcpt, 100)
     expect(slot).toBeInstanceOf(Promise)
-    expect(queue.reserve([{ destination: 'new.example' }], 100)).toMatchObject({ content: null })
-    expect(queue.reserve([...toRcpt, { destination: 'new.example' }], 100)).toBeNull()
+    expect(queue.reserve([{ destination: 'new.example', urgent: 0 }], 100)).toMatchObject({ content: null })
+    expect(queue.reserve([...toRcpt, { destination: 'new.example', urgent: 0 }], 100)).toBeNull()
     endAll(taken)
     expect(await slot).toMatchObject({ content: null })
     await expect.poll(() => ends.length).toBe(6)
@@ -420,20 +421,21 @@ describe('a submitter', () => {
 
   test('does not wait for room in memory that others have', async () => {
     await waiting()
-    queue.noteWaiting('rcpt.example', clock.now())
+    queue.noteWaiting(lane, clock.now())
     await expect.poll(() => ends.length).toBe(1)
     endAll(taken)
     await expect.poll(inHand).toBe(0)
     await waiting()
-    queue.noteWaiting('rcpt.example', clock.now())
+    queue.noteWaiting(lane, clock.now())
     await expect.poll(() => ends.length).toBe(1)
-    for (let i = 0; i < 128; i++) queue.reserve([{ destination: `hangs${i % 2}.example` }], 100)
+    for (let i = 0; i < 128; i++) queue.reserve([{ destination: `hangs${i % 2}.example`, urgent: 0 }], 100)
     expect(queue.reserve(toRcpt, 100)).toBeNull()
     endAll(taken)
   })
 
   test('has no more than 64 of one destination in memory, and 128 of all', () => {
-    const reserve = (destination: string) => Array.from({ length: 65 }, () => queue.reserve([{ destination }], 100)).filter(Boolean).length
+    const reserve = (destination: string) =>
+      Array.from({ length: 65 }, () => queue.reserve([{ destination, urgent: 0 }], 100)).filter(Boolean).length
     expect([reserve('a.example'), reserve('b.example'), reserve('c.example')]).toEqual([64, 64, 0])
   })
 })

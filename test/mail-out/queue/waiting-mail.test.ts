@@ -29,7 +29,7 @@ function waitingMail(meanwhile?: () => Promise<unknown>): WaitingMail {
   return new WaitingMail({
     db: { ...db, write },
     clock,
-    noteWaiting: (destination, dueAt) => noted.push([destination, dueAt]),
+    noteWaiting: ({ destination }, dueAt) => noted.push([destination, dueAt]),
   })
 }
 

@@ -4,7 +4,8 @@ import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } f
 import { ClassicalHosts, type ClassicalHost } from '../../src/mail-out/delivery/classical-hosts.ts'
 import type { SourceAddress } from '../../src/platform/config/source-address.ts'
 import { SourceChoice } from '../../src/mail-out/delivery/choose-source.ts'
-import { ConnectionPool, type PoolLimits } from '../../src/mail-out/delivery/connection-pool.ts'
+import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
+import type { PoolLimits } from '../../src/mail-out/delivery/pool-limits.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
 import { DaneHosts } from '../../src/mail-out/delivery/dane-hosts.ts'
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
@@ -48,6 +49,8 @@ export function jobOf({
     destination: 'example.com',
     isSecondLook: false,
     isOwnMail: false,
+    account: 0,
+    isUrgent: false,
     knownName: null,
     tracking: null,
     recipients: to.map((forwardPath, i) => ({

@@ -68,6 +68,8 @@ const job = {
   destination: 'example.com',
   isSecondLook: false,
   isOwnMail: false,
+  account: 0,
+  isUrgent: false,
   knownName: null,
   tracking: null,
   recipients: [recipientOf('one'), recipientOf('two')],

@@ -114,6 +114,10 @@ export interface DeliveryJob extends Demands {
   recipients: DeliveryRecipient[]
   /** True if hosts in backoff are to be tried. */
   isProbe: boolean
+  /** A number for its account: at a host without a free connection, accounts take turns. */
+  account: number
+  /** True if it gets a connection before mail that is not. */
+  isUrgent: boolean
   /** The stored message, CRLF line ends, no bare CR or LF; in shared memory. A large one is requested when a host is ready for it. */
   content: Uint8Array | 'on request'
   /** Of the content, bytes. */

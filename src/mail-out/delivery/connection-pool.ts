@@ -1,26 +1,10 @@
 import { fairShare } from '../../platform/fair-share.ts'
 import { isPublicAddress } from '../../platform/ip-address.ts'
+import { nextTurn, nobody, placeOf, type InTurn, type Waiter } from './connection-turns.ts'
 import type { MxConnection } from './mx-connection.ts'
+import type { PoolLimits } from './pool-limits.ts'
 import { hostKey, type RouteHost } from './route.ts'
 import type { TransportPolicy } from './transport-policy.ts'
-
-export interface PoolLimits {
-  /** Connections per address, which may change; fewer as the total runs out. */
-  maxConnectionsPerHost: number
-  /** To all hosts together. */
-  maxConnections: number
-  /** True of a host known to answer: an eighth of all connections is reserved for these. Without it every host counts as known. */
-  hasAnswered?: (host: RouteHost) => boolean
-  messagesPerConnection: number
-  /** The same for hosts in our own network, which need no restraint. */
-  messagesPerPrivateConnection: number
-  /** How long to keep a connection for the next message; four times as long at a host where that has paid. */
-  idleMs: number
-  /** How long a message may wait for a connection. */
-  waitMs: number
-  /** Called with the number of connections whenever it changes. */
-  noteUsed?: (connections: number) => void
-}
 
 /** The right to one connection; always call `release`. */
 export interface Lease {
@@ -37,7 +21,7 @@ interface Idle {
   until: number
 }
 
-interface Waiting {
+interface Waiting extends InTurn {
   host: RouteHost
   policy: TransportPolicy
   until: number
@@ -51,7 +35,10 @@ interface Slots {
   /** Connections open or being opened, idle ones too. */
   used: number
   idle: Idle[]
+  /** By their turns. */
   waiting: Waiting[]
+  /** The last that was served. */
+  turn: number
 }
 
 const maxRemembered = 10_000
@@ -60,7 +47,10 @@ const paidIdling = 4
 /** The share of all connections kept for hosts that are known to answer. */
 const keptShare = 1 / 8
 
-/** The connections to all hosts: a limited number per address, reused for several messages; callers are served in order. */
+/**
+ * The connections to all hosts: a limited number per address, reused for several messages. Who waits for one is served in order, but urgent mail
+ * first, and accounts by turns.
+ */
 export class ConnectionPool {
   readonly #limits: PoolLimits
   readonly #slots = new Map<string, Slots>()
@@ -69,7 +59,7 @@ export class ConnectionPool {
   /** Idle connections, the longest idle first. */
   readonly #idle = new Map<Idle, Slots>()
   /** Hosts that wait because all connections are in use, in turn. */
-  readonly #inLine = new Set<Slots>()
+  #inLine = new Set<Slots>()
   readonly #leased = new Set<MxConnection>()
   /** Hosts that have closed an idle connection. */
   readonly #impatient = new Set<string>()
@@ -82,14 +72,16 @@ export class ConnectionPool {
   }
 
   /** Null if none came free in time, or the pool has stopped. */
-  acquire(host: RouteHost, policy: TransportPolicy): Promise<Lease | null> | Lease | null {
+  acquire(host: RouteHost, policy: TransportPolicy, waiter: Waiter = nobody): Promise<Lease | null> | Lease | null {
     if (this.#stopped) return null
     const slots = this.#slotsOf(host)
     const lease = this.#leaseFrom(slots, host, policy)
     if (lease) return lease
-    if (this.#isFullFor(host)) this.#inLine.add(slots)
+    if (this.#isFullFor(host)) this.#getInLine(slots, waiter.isUrgent)
     return new Promise((leased) => {
-      slots.waiting.push({ host, policy, until: performance.now() + this.#limits.waitMs, leased })
+      const turn = nextTurn(slots.waiting, waiter, slots.turn)
+      const until = performance.now() + this.#limits.waitMs
+      slots.waiting.splice(placeOf(slots.waiting, turn), 0, { host, policy, account: waiter.account, turn, until, leased })
       this.#arm(performance.now() + this.#limits.waitMs)
     })
   }
@@ -129,6 +121,7 @@ export class ConnectionPool {
         used: 0,
         idle: [],
         waiting: [],
+        turn: 0,
       }
       this.#slots.set(key, slots)
     }
@@ -255,6 +248,11 @@ export class ConnectionPool {
     this.#serveWaiting(slots)
   }
 
+  #getInLine(slots: Slots, isUrgent: boolean): void {
+    if (isUrgent) this.#inLine = new Set([slots, ...this.#inLine])
+    else this.#inLine.add(slots)
+  }
+
   /** One connection for each waiting host, as far as they go. */
   #serveLine(): void {
     for (const slots of this.#inLine) {
@@ -271,7 +269,9 @@ export class ConnectionPool {
     const [first] = slots.waiting
     const lease = first && this.#leaseFrom(slots, first.host, first.policy)
     if (!lease) return false
-    slots.waiting.shift()?.leased(lease)
+    slots.waiting.shift()
+    slots.turn = Math.max(slots.turn, first.turn)
+    first.leased(lease)
     return true
   }
 
@@ -299,9 +299,10 @@ export class ConnectionPool {
     for (const [key, slots] of this.#slots) {
       // Not in their order: how long they are kept may have changed.
       for (const idle of slots.idle.filter(({ until }) => until <= now)) this.#closeIdle(slots, idle)
-      while ((slots.waiting[0]?.until ?? Infinity) <= now) slots.waiting.shift()?.leased(null)
+      for (const { leased } of slots.waiting.filter(({ until }) => until <= now)) leased(null)
+      slots.waiting = slots.waiting.filter(({ until }) => until > now)
       this.#serveWaiting(slots)
-      next = Math.min(next, ...slots.idle.map(({ until }) => until), slots.waiting[0]?.until ?? Infinity)
+      next = Math.min(next, ...slots.idle.map(({ until }) => until), ...slots.waiting.map(({ until }) => until))
       if (slots.used === 0 && slots.waiting.length === 0) this.#slots.delete(key)
     }
     this.#serveLine()

@@ -4,6 +4,7 @@ import { messageOf, SternaError } from '../../platform/errors.ts'
 import { lastUsed } from '../../platform/last-used.ts'
 import type { Log } from '../../platform/log.ts'
 import { startThread } from '../../platform/program.ts'
+import { textNumber } from '../../platform/text-number.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
 import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
@@ -120,7 +121,8 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
   }
   return {
     deliver(job, onAttempt, supply) {
-      const thread = suspects.has(job) ? suspects : (shared[placeOf(job.destination) % threads] as DeliveryThread)
+      // One destination's mail stays on one thread, where its connections are.
+      const thread = suspects.has(job) ? suspects : (shared[textNumber(job.destination) % threads] as DeliveryThread)
       return thread.deliver(job, onAttempt, supply)
     },
     addKey(id, der) {
@@ -153,13 +155,6 @@ function sharing(known: Known, tellAll: (message: ToThread) => void): Pick<Deliv
       tellAll({ type: 'mta-sts', known: policy })
     },
   }
-}
-
-/** One destination's mail stays on one thread, where its connections are. */
-function placeOf(destination: string): number {
-  let place = 0
-  for (let i = 0; i < destination.length; i++) place = (place * 31 + destination.charCodeAt(i)) >>> 0
-  return place
 }
 
 interface ThreadServices {

@@ -64,7 +64,7 @@ export class HostTries {
       if (!this.#mayTry(planned)) continue
       const each = !this.#isOver && this.#mayBeUnderDane(planned) ? await this.#underDane(planned) : planned
       if (each === null || (each.policy.closed !== undefined && !this.#mayTry(each))) continue
-      const lease = this.#isOver ? null : await services.pool.acquire(each.host, each.policy)
+      const lease = this.#isOver ? null : await services.pool.acquire(each.host, each.policy, job)
       if (!lease && !this.#draft) return this.#postponed()
       if (!lease) {
         this.#endedBefore = each.host

@@ -10,6 +10,8 @@ import {
   type Outcome,
   type Postponed,
 } from '../delivery/attempt.ts'
+import { isUrgent } from '../../mail/message/transfer-options.ts'
+import { textNumber } from '../../platform/text-number.ts'
 import { tlsPolicyFor } from '../../platform/config/recipient-tls.ts'
 import type { Changes } from '../../platform/store/changes.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
@@ -170,6 +172,8 @@ export class Dispatch {
         return { id: recipient.id, forwardPath: recipient.forwardPath, reversePath, traceFields, fields }
       }),
       isProbe,
+      account: textNumber(message.accountId),
+      isUrgent: isUrgent(message.transfer),
       content: content.along ?? 'on request',
       size: content.size,
       bodyType: message.bodyType,

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
-import { ConnectionPool, type Lease, type PoolLimits } from '../../../src/mail-out/delivery/connection-pool.ts'
+import { ConnectionPool, type Lease } from '../../../src/mail-out/delivery/connection-pool.ts'
+import type { PoolLimits } from '../../../src/mail-out/delivery/pool-limits.ts'
 import type { MxConnection } from '../../../src/mail-out/delivery/mx-connection.ts'
 import { opportunistic } from '../../../src/mail-out/delivery/transport-policy.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
@@ -323,5 +324,61 @@ describe('stopping', () => {
     delivery.services.pool.stop()
     delivery.services.pool.destroy()
     expect(await result).toMatchObject([{ outcome: { type: 'deferred' } }])
+  })
+})
+
+describe('those who wait for a host', () => {
+  const host = { name: 'mx', address: '192.0.2.1', port: 25 }
+
+  /** Has each of these wait for the only connection, and says in which order they get it. */
+  async function orderOf(waiters: string[]): Promise<string[]> {
+    const limits = { maxConnectionsPerHost: 1, maxConnections: 10, messagesPerConnection: 1, messagesPerPrivateConnection: 1 }
+    const pool = new ConnectionPool({ ...limits, idleMs: 1_000, waitMs: 60_000 })
+    onTestFinished(() => pool.stop())
+    const first = await pool.acquire(host, opportunistic)
+    const served: string[] = []
+    const all = waiters.map(async (name) => {
+      const waiter = { account: name.charCodeAt(0), isUrgent: name.includes('!') }
+      const lease = await pool.acquire(host, opportunistic, waiter)
+      served.push(name)
+      lease?.release(null)
+    })
+    first?.release(null)
+    await Promise.all(all)
+    return served
+  }
+
+  it('get it by turns of their accounts, each in order, and urgent mail first', async () => {
+    expect(await orderOf(['a1', 'a2', 'a3', 'a4', 'b1', 'a5', 'b2', 'c1', 'b!', 'a!'])).toEqual([
+      'b!',
+      'a!',
+      'a1',
+      'b1',
+      'c1',
+      'a2',
+      'b2',
+      'a3',
+      'a4',
+      'a5',
+    ])
+  })
+
+  it('wait no longer than those before them, whatever their turn', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const limits = { maxConnectionsPerHost: 1, maxConnections: 10, messagesPerConnection: 1, messagesPerPrivateConnection: 1 }
+    const pool = new ConnectionPool({ ...limits, idleMs: 1_000, waitMs: 60_000 })
+    onTestFinished(() => pool.stop())
+    await pool.acquire(host, opportunistic)
+    const ended: string[] = []
+    const wait = (name: string, account: number): void =>
+      void Promise.resolve(pool.acquire(host, opportunistic, { account, isUrgent: false })).then((lease) => ended.push(`${name} ${lease}`))
+    for (const name of ['a1', 'a2']) wait(name, 1)
+    vi.advanceTimersByTime(30_000)
+    wait('b1', 2)
+    await vi.advanceTimersByTimeAsync(30_010)
+    expect(ended).toEqual(['a1 null', 'a2 null'])
+    await vi.advanceTimersByTimeAsync(30_010)
+    expect(ended).toEqual(['a1 null', 'a2 null', 'b1 null'])
   })
 })

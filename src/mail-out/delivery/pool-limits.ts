@@ -1,0 +1,19 @@
+import type { RouteHost } from './route.ts'
+
+export interface PoolLimits {
+  /** Connections per address, which may change; fewer as the total runs out. */
+  maxConnectionsPerHost: number
+  /** To all hosts together. */
+  maxConnections: number
+  /** True of a host known to answer: an eighth of all connections is reserved for these. Without it every host counts as known. */
+  hasAnswered?: (host: RouteHost) => boolean
+  messagesPerConnection: number
+  /** The same for hosts in our own network, which need no restraint. */
+  messagesPerPrivateConnection: number
+  /** How long to keep a connection for the next message; four times as long at a host where that has paid. */
+  idleMs: number
+  /** How long a message may wait for a connection. */
+  waitMs: number
+  /** Called with the number of connections whenever it changes. */
+  noteUsed?: (connections: number) => void
+}

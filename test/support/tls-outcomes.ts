@@ -24,7 +24,7 @@ export type Shown = (typeof shownByHosts)[number]
 export const policies = ['opportunistic', 'require', 'verify', 'dane', 'sts testing', 'sts enforce'] as const
 export type Policy = (typeof policies)[number]
 
-/** The three tables of docs/standards.md. Tests that send mail for each row take from there what becomes of it. */
+/** The tables of docs/standards.md that say what a host shows. Tests that send mail for each row take from there what becomes of it. */
 export const tables = {
   policies: known(documentedTable('the host shows', ...policies)),
   dane: known(documentedTable('TLSA records of the host', 'the host shows', 'nothing set', 'failure', 'dane set', 'failure with dane')),

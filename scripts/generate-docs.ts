@@ -1,9 +1,10 @@
 /**
  * Writes what is generated from declarations: the example configuration, the list of settings, the list of commands,
- * the fields of a set-up file, what is stored, the metrics, and the tables of events and of the clients that the peer tests send with.
+ * the causes, the fields of a set-up file, what is stored, the metrics, and the tables of events and of the clients that the peer tests send with.
  * With `--check` it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { causesPage } from './docs/causes-page.ts'
 import { commandsPage } from './docs/commands-page.ts'
 import { exampleFile, settingsPage } from './docs/settings-page.ts'
 import { storedDataPage } from './docs/stored-data-page.ts'
@@ -17,6 +18,7 @@ const page = (name: string): string => readFileSync(new URL(`../docs/${name}`, i
 const generated = {
   'config/sterna.example.yml': exampleFile(),
   'docs/settings.md': settingsPage(),
+  'docs/causes.md': causesPage(),
   'docs/commands.md': commandsPage(),
   'docs/set-up-file.md': setUpFilePage(),
   'docs/stored-data.md': storedDataPage(),

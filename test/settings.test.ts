@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { causesPage } from '../scripts/docs/causes-page.ts'
 import { commandsPage } from '../scripts/docs/commands-page.ts'
 import { camelCase, environmentNameOf, settingNames } from '../src/platform/config/settings.ts'
 import { exampleFile, settingsPage } from '../scripts/docs/settings-page.ts'
@@ -10,6 +11,7 @@ const read = (path: string): string => readFileSync(new URL(`../${path}`, import
 test('the generated files match their sources (npm run docs)', () => {
   expect(read('config/sterna.example.yml')).toBe(exampleFile())
   expect(read('docs/settings.md')).toBe(settingsPage())
+  expect(read('docs/causes.md')).toBe(causesPage())
   expect(read('docs/commands.md')).toBe(commandsPage())
   expect(read('docs/metrics.md')).toBe(metricsPage())
 })

@@ -100,6 +100,8 @@ async function withoutConfig({ command, input }: ParsedCommand): Promise<OwnOutp
       return (await import('../clients/command/backup-commands.ts')).newIdentity()
     case 'feedback parse':
       return (await import('../clients/command/feedback-commands.ts')).parseFeedbackFiles(input)
+    case 'reply explain':
+      return (await import('../clients/command/reply-commands.ts')).explainReplies(input)
     case 'tracking rewrite':
       return (await import('../clients/command/tracked-files.ts')).rewriteFile(input, systemClock.now())
     default:

@@ -115,6 +115,7 @@ const elsewhere = [
   'backup list',
   'backup identity',
   'feedback parse',
+  'reply explain',
   'tracking rewrite',
   'tracking judge',
   'explain',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { recipientTypes } from '../../mail/message/envelope.ts'
 import { isSimulatedSuppressed } from '../../mail-out/delivery/simulator.ts'
-import { explanationOfSuppression, type Explanation } from '../../readers/explanation/causes.ts'
+import { explanationOfSuppression, type Explanation } from '../../readers/explanation/explanation.ts'
 import { explainAttempt, explainBounce } from '../../readers/explanation/explain-attempt.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
@@ -18,8 +18,8 @@ export const isLost = (state: string): boolean => state === 'bounced' || state =
 
 /** Why this recipient, who is lost or waits, got nothing: as the log tells of the bounce, else as the recipient's row does. */
 export function explainRecipient({ state, last_response: reply, ...row }: RecipientRow, bounce: LastBounce | undefined): Explanation {
-  if (bounce) return explainBounce(bounce)
-  const facts = { smtpCode: row.smtp_code, enhancedStatus: row.enhanced_status, reply }
+  if (bounce) return explainBounce(bounce, row.provider)
+  const facts = { smtpCode: row.smtp_code, enhancedStatus: row.enhanced_status, reply, provider: row.provider }
   if (state === 'deferred') return explainAttempt({ ...facts, outcome: 'deferred' })
   const category = state === 'suppressed' ? 'suppressed' : state === 'failed' ? 'internal_error' : undefined
   return explainAttempt({ ...facts, outcome: 'bounced', category })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
 import { attemptSts, attemptTls } from './attempt-tls.ts'
+import { mxProviderOf } from '../../mail-out/delivery/mx-provider.ts'
 import { readTlsText } from '../../mail-out/delivery/transport-facts.ts'
 import { policySources } from '../../mail-out/delivery/transport-policy.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
@@ -250,8 +251,8 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   ],
   explanation: [
     explanationResource.schema,
-    ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply }) =>
-      explanationResource.answer(explainAttempt({ outcome, smtpCode, enhancedStatus, reply })),
+    ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply, mx_host: mxHost }) =>
+      explanationResource.answer(explainAttempt({ outcome, smtpCode, enhancedStatus, reply, provider: mxHost && mxProviderOf(mxHost) })),
   ],
 })
 

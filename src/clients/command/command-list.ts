@@ -15,6 +15,7 @@ import { messageCommands } from './message-commands.ts'
 import { nodeCommands } from './node-commands.ts'
 import { operationCommands } from './operation-commands.ts'
 import { queueCommands } from './queue-commands.ts'
+import { replyCommands } from './reply-commands.ts'
 import { reportCommands } from './report-commands.ts'
 import { rotateCommands } from './rotate-command.ts'
 import { routeCommands } from './route-commands.ts'
@@ -58,6 +59,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
     title: 'Tools',
     commands: [
       ...feedbackCommands,
+      ...replyCommands,
       ...trackingCommands,
       {
         name: 'bench',

@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { codeOf } from '../../platform/durable-file.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 import type { CommandInput, CommandOutput } from './command.ts'
 
-/** The bytes of a file that a command line names. @throws SternaError `not_found`, `invalid_parameter` if it cannot be read */
+/** The bytes of a file that a command line names; `-` is standard input. @throws SternaError `not_found`, `invalid_parameter` if it cannot be read */
 export async function contentOf(file: string, cwd: string): Promise<Buffer> {
   try {
-    return await readFile(resolve(cwd, file))
+    return file === '-' ? await buffer(process.stdin) : await readFile(resolve(cwd, file))
   } catch (error) {
     if (codeOf(error) === 'ENOENT') throw new SternaError('not_found', `There is no file ${file}.`)
     throw new SternaError('invalid_parameter', `${file} cannot be read: ${reasonOf(error)}.`, { cause: error })

@@ -22,6 +22,8 @@ export type RecipientRow = {
   last_response: string | null
   smtp_code: number | null
   enhanced_status: string | null
+  /** Who runs the host that was tried last: see `mxProviderOf`. */
+  provider: string | null
   /** When it was handed to the smarthost. */
   sent_at: number | null
   delivered_at: number | null
@@ -132,7 +134,7 @@ export class MessageReader {
     if (messageIds.length === 0) return []
     const { names, params } = namedValues('id', messageIds)
     return this.#db.slowRead<RecipientRow>(
-      `select id, message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status,
+      `select id, message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status, provider,
               sent_at, delivered_at, bounced_at, opened_at, open_count, clicked_at, click_count, complained_at, unsubscribed_at
          from recipient where message_id in (${names}) order by message_id, id`,
       params,

@@ -167,13 +167,13 @@ function netOf(tallies: Tally[]): Tally[] {
 }
 
 /** Suppressed recipients, and those that failed through our own fault, have not bounced. */
-function bounceOf({ bounce }: CountedEvents): { category: string; cause: string; metric: CountedMetric } {
+function bounceOf({ bounce, provider }: CountedEvents): { category: string; cause: string; metric: CountedMetric } {
   const told = JSON.parse(bounce ?? '{}') as ToldBounce & { bounce_type?: string }
   const { bounce_category: category, bounce_type: type } = told
   const bounced = type === 'hard' ? 'bounced_permanent' : 'bounced_transient'
   return {
     category: category ?? 'other',
-    cause: explainBounce(told).code,
+    cause: explainBounce(told, provider).code,
     metric: category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : bounced,
   }
 }

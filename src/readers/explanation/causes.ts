@@ -1,10 +1,17 @@
-import type { SuppressionOrigin } from '../../mail/suppression/suppression-origin.ts'
-
 /** Who can do something about a failure. */
 export const explanationOwners = ['recipient', 'sender', 'content', 'network', 'us'] as const
-type ExplanationOwner = (typeof explanationOwners)[number]
+export type ExplanationOwner = (typeof explanationOwners)[number]
 
-interface Cause {
+/** The same in four words, for those who sort replies. */
+export const partyOf = {
+  recipient: 'recipient',
+  sender: 'sender',
+  content: 'sender',
+  network: 'provider',
+  us: 'operator',
+} as const satisfies Record<ExplanationOwner, string>
+
+export interface Cause {
   owner: ExplanationOwner
   what: string
   /** What to do; none if only time helps. */
@@ -74,10 +81,70 @@ export const causes = {
     what: 'The receiving server does not accept the host name that this server introduces itself with.',
     advice: "Whoever runs this server must check the setting hostname and its DNS records; the server's health says what is wrong.",
   },
-  busy: {
-    owner: 'network',
-    what: 'The receiving server is busy, or limits how much mail it accepts from one sender.',
+  busy: { owner: 'network', what: 'The receiving server is busy, or has a fault of its own.', passes: true },
+  sending_rate: {
+    owner: 'us',
+    what: "The receiving server limits how much mail, or how many connections, it takes from this server's IP address.",
+    advice: 'If it goes on, whoever runs this server must send less to that provider, or more evenly.',
     passes: true,
+  },
+  domain_rate: {
+    owner: 'sender',
+    what: 'The receiving server limits how much mail it takes from the sending domain.',
+    advice: 'Send less at once to that provider, and only to people who want the mail.',
+    passes: true,
+  },
+  recipient_rate: { owner: 'recipient', what: 'The recipient gets more mail than the receiving server allows just now.', passes: true },
+  unknown_recipients: {
+    owner: 'sender',
+    what: 'The receiving server has had too much mail for addresses that do not exist, or that are traps for spam.',
+    advice: 'Remove addresses that bounced, and those that nobody has confirmed, from your lists before you send more.',
+  },
+  dynamic_address: {
+    owner: 'us',
+    what: "The receiving server takes this server's IP address for a dynamic one, or a line at home, and takes no mail from those.",
+    advice: 'Whoever runs this server must have its provider take the address off such lists, or send by a smarthost.',
+  },
+  server_refused: {
+    owner: 'us',
+    what: 'The receiving server refuses this server, before it knows anything about the message.',
+    advice: 'Whoever runs this server must look up its IP address on blocklists, and ask the postmaster of the other side.',
+  },
+  ipv6: {
+    owner: 'us',
+    what: 'The receiving server takes no mail from this server over IPv6.',
+    advice: 'Sterna tries IPv4. Whoever runs this server must give its IPv6 address a PTR record, or take it off.',
+    passes: true,
+  },
+  plain_text: {
+    owner: 'us',
+    what: 'The receiving server takes mail only over TLS, and the message came in plain text.',
+    advice: "Whoever runs this server must look at why TLS fails: the attempt's dialogue shows it.",
+  },
+  login: {
+    owner: 'us',
+    what: 'The server wants a login, or does not accept the one that it got.',
+    advice: 'Whoever runs this server must check the login to the smarthost, or why the mail goes to a server that wants one.',
+  },
+  recipient_policy: {
+    owner: 'recipient',
+    what: "A rule of the recipient, or of the recipient's organisation, refuses the message.",
+    advice: 'Ask the recipient, in another way, to have your address allowed.',
+  },
+  relay_denied: {
+    owner: 'recipient',
+    what: "The receiving server says that it does not take mail for the recipient's domain.",
+    advice: 'Check the spelling of the address. If it is right, the owner of the domain must correct its MX records or its server.',
+  },
+  mail_loop: {
+    owner: 'recipient',
+    what: 'The mail for this address goes round in a loop between servers.',
+    advice: 'The recipient must correct a forwarding rule, or the owner of the domain its servers.',
+  },
+  message_format: {
+    owner: 'content',
+    what: 'The receiving server does not accept how the message is written: its header fields, its lines, or copies of its Message-ID.',
+    advice: 'Read which field the reply names, and correct what your application sends.',
   },
   protocol: {
     owner: 'us',
@@ -186,50 +253,7 @@ export const causes = {
 
 export type CauseCode = keyof typeof causes
 
-/** What to do about a suppressed address, by what put it on the list; `removed` where it is on it no more. */
-export const adviceAboutSuppressions = {
-  suppressed_bounce: 'Ask the recipient for an address that works. If this one works again, remove the entry and send again.',
-  suppressed_complaint: 'Send them no more, unless they ask for it. Then remove the entry.',
-  suppressed_unsubscribe: 'Send them no more of this mail, unless they subscribe again. Then remove the entry.',
-  suppressed_manual: 'If the recipient wants your mail, remove the entry and send again.',
-  suppressed_no_more: 'The entry is gone from the list: you can send the email again.',
-} as const
-
 export const causeCodes = Object.keys(causes) as CauseCode[]
 
 /** The owner of a cause, also of a code that a later version has counted. */
 export const ownerOf = (code: string): ExplanationOwner => (causes as Record<string, Cause>)[code]?.owner ?? causes.other.owner
-
-/** What is advised besides: the causes that pass have it before their own advice. */
-export const adviceAboutRetries = {
-  retried: 'Nothing to do: Sterna retries it on schedule.',
-  given_up: 'Sterna has given up. Send it again once the cause is gone.',
-} as const
-
-/** What names a sentence of advice: a cause by its code, or what Sterna itself does. */
-export type AdviceCode = CauseCode | keyof typeof adviceAboutRetries | keyof typeof adviceAboutSuppressions
-
-/** An explanation in plain words. */
-export interface Explanation {
-  code: CauseCode
-  cause: string
-  owner: ExplanationOwner
-  /** The sentences of `advice`, in order. */
-  adviceCodes: AdviceCode[]
-  advice: string
-}
-
-/** @param isOver whether Sterna tries no more */
-export function explanationOf(code: CauseCode, isOver: boolean): Explanation {
-  const { owner, what, advice, passes }: Cause = causes[code]
-  const about = isOver ? 'given_up' : 'retried'
-  const codes: AdviceCode[] = [...(passes ? [about as AdviceCode] : []), ...(advice === undefined ? [] : [code])]
-  const sentences = [...(passes ? [adviceAboutRetries[about]] : []), ...(advice === undefined ? [] : [advice])]
-  return { code, cause: what, owner, adviceCodes: codes, advice: sentences.join(' ') }
-}
-
-/** Why a suppressed recipient got nothing. @param origin of the entry that is in force; null if there is none any more */
-export function explanationOfSuppression(origin: SuppressionOrigin | null): Explanation {
-  const code = `suppressed_${origin ?? 'no_more'}` as const
-  return { ...explanationOf('suppressed', true), adviceCodes: [code], advice: adviceAboutSuppressions[code] }
-}

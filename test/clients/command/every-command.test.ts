@@ -192,6 +192,7 @@ const runByMain = [
   'backup list',
   'backup identity',
   'feedback parse',
+  'reply explain',
   'tracking rewrite',
   'tracking judge',
   'bench',

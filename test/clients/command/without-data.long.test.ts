@@ -21,6 +21,7 @@ test('the commands that need no data of a server are few, and known', () => {
     'store copy',
     'key generate',
     'feedback parse',
+    'reply explain',
     'tracking rewrite',
     'tracking judge',
     'bench',

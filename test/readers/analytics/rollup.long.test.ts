@@ -76,7 +76,7 @@ function valuesOf({ message, category, recipient }: Logged, by: readonly Dimensi
     case 'bounce_category':
       return category === null ? [] : [category]
     case 'cause':
-      return category === null ? [] : [explainBounce({ bounce_category: category }).code]
+      return category === null ? [] : [explainBounce({ bounce_category: category }, null).code]
   }
 }
 

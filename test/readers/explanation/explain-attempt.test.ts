@@ -7,6 +7,7 @@ const replied = (code: number, enhancedStatus: string | null, text: string) => (
   smtpCode: code,
   enhancedStatus,
   reply: `${code} ${enhancedStatus ?? ''} ${text}`,
+  provider: null,
 })
 
 const ptr =
@@ -23,8 +24,9 @@ test.each([
   [504, '5.5.2', '<host>: Helo command rejected: need fully-qualified hostname', 'host_name', 'us'],
   [550, '5.7.1', '<host>: Helo command rejected: Host not found', 'host_name', 'us'],
   [550, null, 'invalid HELO domain name', 'host_name', 'us'],
-  [421, '4.7.28', 'Our system has detected an unusual rate of mail', 'busy', 'network'],
-  [452, '4.3.1', 'Too many recipients received this hour', 'busy', 'network'],
+  [421, '4.7.28', 'Our system has detected an unusual rate of mail', 'sending_rate', 'us'],
+  [452, '4.3.1', 'Too many recipients received this hour', 'sending_rate', 'us'],
+  [452, '4.3.1', 'The system is busy', 'busy', 'network'],
   [550, '5.7.26', 'This mail has been blocked because the sender is unauthenticated', 'authentication', 'sender'],
   [550, '5.7.1', 'Rejected by DMARC policy of the domain', 'authentication', 'sender'],
   [554, '5.7.1', 'Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org', 'reputation', 'us'],
@@ -35,7 +37,7 @@ test.each([
   [550, '5.1.1', 'The email account that you tried to reach does not exist', 'invalid_recipient', 'recipient'],
   [550, null, 'No such user here', 'invalid_recipient', 'recipient'],
   [550, null, 'Empfänger unbekannt', 'invalid_recipient', 'recipient'],
-  [550, '5.1.1', 'Relaying denied', 'policy', 'sender'],
+  [550, '5.1.1', 'Relaying denied', 'relay_denied', 'recipient'],
   [550, '5.4.4', 'unable to route: no mail hosts for domain', 'domain_not_found', 'recipient'],
   [552, '5.3.4', 'Message size exceeds fixed maximum message size', 'too_large', 'content'],
   [553, '5.1.8', 'Domain of sender address does not resolve', 'sender_address', 'sender'],
@@ -81,7 +83,7 @@ test.each([
   ['4.3.0 an error of this server: oops', 'internal_error', 'us'],
 ])('without a reply, the cause of "%s" is %s, which lies with %s', (reply, code, owner) => {
   const outcome = reply.startsWith('5') ? ('bounced' as const) : ('deferred' as const)
-  expect(explainAttempt({ outcome, smtpCode: null, enhancedStatus: null, reply })).toMatchObject({ code, owner })
+  expect(explainAttempt({ outcome, smtpCode: null, enhancedStatus: null, reply, provider: null })).toMatchObject({ code, owner })
 })
 
 test.each([
@@ -106,16 +108,16 @@ test.each([
   ['policy', null, 'there is no PTR record for your address', 'reverse_dns', 'us'],
   ['other', null, 'it did not work out', 'other', 'recipient'],
 ] as const)('the cause of a bounce of category %s with %s "%s" is %s, which lies with %s', (category, smtpCode, reply, code, owner) => {
-  const explanation = explainAttempt({ outcome: 'bounced', smtpCode, enhancedStatus: null, reply, category })
+  const explanation = explainAttempt({ outcome: 'bounced', smtpCode, enhancedStatus: null, reply, provider: null, category })
   expect(explanation).toMatchObject({ code, owner })
   expect(explanation.advice).not.toContain('retries')
 })
 
 test('says what Sterna does about it while it waits, and once it has given up', () => {
-  const facts = { smtpCode: 451, enhancedStatus: '4.7.1', reply: '451 4.7.1 Greylisted' }
+  const facts = { smtpCode: 451, enhancedStatus: '4.7.1', reply: '451 4.7.1 Greylisted', provider: null }
   expect(explainAttempt({ ...facts, outcome: 'deferred' })).toMatchObject({ adviceCodes: ['retried'] })
   expect(explainAttempt({ ...facts, outcome: 'bounced' })).toMatchObject({ adviceCodes: ['given_up'] })
-  const silent = { outcome: 'deferred' as const, smtpCode: null, enhancedStatus: null, reply: 'mx.example: time-out' }
+  const silent = { outcome: 'deferred' as const, smtpCode: null, enhancedStatus: null, reply: 'mx.example: time-out', provider: null }
   expect(explainAttempt(silent)).toMatchObject({
     adviceCodes: ['retried', 'timeout'],
     advice: expect.stringMatching(/schedule\. If .*25\.$/),
@@ -127,6 +129,7 @@ test('each cause is a full sentence', () => {
 })
 
 test('a delivery is nothing to worry about', () => {
-  const explanation = explainAttempt({ outcome: 'delivered', smtpCode: 250, enhancedStatus: '2.0.0', reply: 'queued, mailbox full of joy' })
+  const reply = 'queued, mailbox full of joy'
+  const explanation = explainAttempt({ outcome: 'delivered', smtpCode: 250, enhancedStatus: '2.0.0', reply, provider: 'google' })
   expect(explanation.cause).toBe('The receiving server accepted the message.')
 })

@@ -6,6 +6,7 @@ import { Link } from '../router.tsx'
 import { explained } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
+import { WhatToDo } from './what-to-do.tsx'
 
 /** Why somebody did not get it, or has to wait: one note for each cause. */
 export function EmailExplanations({ id, recipients }: { id: string; recipients: EmailRecipient[] }) {
@@ -29,7 +30,7 @@ function Explained({ id, recipient, others }: { id: string; recipient: EmailReci
   if (!explanation) return null
   const who = t.emails.and(email, others)
   const waits = status === 'deferred'
-  const { cause, advice } = explained(explanation)
+  const { cause } = explained(explanation)
   return (
     <Note tone={waits ? 'wait' : 'bad'}>
       <p>
@@ -38,9 +39,7 @@ function Explained({ id, recipient, others }: { id: string; recipient: EmailReci
         </b>
       </p>
       {suppression && <Suppressed id={id} of={suppression} />}
-      <p>
-        {t.owners[explanation.owner]} {advice} {waits && next !== null && t.email.nextTry(hourMinute(next))}
-      </p>
+      <WhatToDo explanation={explanation}>{waits && next !== null && t.email.nextTry(hourMinute(next))}</WhatToDo>
     </Note>
   )
 }

@@ -3,11 +3,13 @@ import { useState } from 'preact/hooks'
 import { eventTypes } from '../../../mail/event/event-type.ts'
 import type { Attempt, Email, MailEvent } from '../api/types.ts'
 import { clockTime, dayAndTime, hourMinute } from '../format.ts'
+import { explained } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Switch } from './fields.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Panel, Unfold } from './page.tsx'
 import type { Tone } from './state.tsx'
+import { WhatToDo } from './what-to-do.tsx'
 
 const looks: Record<string, { look: readonly [IconName, Tone] } | undefined> = eventTypes
 const machineLook: [IconName, Tone] = ['gear', 'quiet']
@@ -153,12 +155,20 @@ const transportOf = ({ tls, plain_because: because }: Attempt): string =>
 const Dialogue = ({ attempt, number }: { attempt: Attempt; number: number }) => (
   <Unfold word={t.email.attempt(number, attempt.mx_host)}>
     {() => (
-      <div class="talk">
-        {attempt.transcript.map(({ ms, side, line }, place) => (
-          <Line key={place} ms={ms} side={side} line={line} />
-        ))}
-        {attempt.transcript.length === 0 && <Line ms={attempt.duration_ms} side={null} line={attempt.reply ?? ''} />}
-      </div>
+      <>
+        {attempt.outcome !== 'delivered' && (
+          <>
+            <p>{explained(attempt.explanation).cause}</p>
+            <WhatToDo explanation={attempt.explanation} />
+          </>
+        )}
+        <div class="talk">
+          {attempt.transcript.map(({ ms, side, line }, place) => (
+            <Line key={place} ms={ms} side={side} line={line} />
+          ))}
+          {attempt.transcript.length === 0 && <Line ms={attempt.duration_ms} side={null} line={attempt.reply ?? ''} />}
+        </div>
+      </>
     )}
   </Unfold>
 )

@@ -6,6 +6,7 @@ import { hourMinute } from '../format.ts'
 import { ActionButton } from '../parts/button.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { Live, Note } from '../parts/page.tsx'
+import { WhatToDo } from '../parts/what-to-do.tsx'
 import { Link } from '../router.tsx'
 import { explained } from '../say.ts'
 import { t } from '../texts/texts.ts'
@@ -69,10 +70,9 @@ function Watched({ id }: { id: string }) {
       </p>
       {isTroubled && (
         <Note tone={attempt.outcome === 'deferred' ? 'wait' : 'bad'} says={explained(attempt.explanation).cause}>
-          <p>
-            {t.owners[attempt.explanation.owner]} {explained(attempt.explanation).advice}{' '}
+          <WhatToDo explanation={attempt.explanation}>
             {recipient?.next_attempt_at && t.email.nextTry(hourMinute(recipient.next_attempt_at))}
-          </p>
+          </WhatToDo>
         </Note>
       )}
       <EmailTimeline email={email.data} attempts={attempts.data.data} events={events.data.data} />

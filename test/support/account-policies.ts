@@ -12,7 +12,7 @@ export const accountPolicies = (db: Pick<Database, 'read' | 'write'>, settings: 
     accounts: { accountFor: (id) => (id.startsWith('acc_') && plan !== undefined ? { plan } : undefined) as never },
     config: {
       delivery: { retrySchedule: [60_000], recipientTls: {} },
-      quotas: { daily: {}, monthly: {} },
+      quotas: { daily: {}, monthly: {}, urgentPerMinute: 60 },
       suppression: suppressAtOnce,
       ...settings,
     } as PolicyConfig,

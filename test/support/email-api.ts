@@ -96,6 +96,7 @@ const intakeOf = (services: ApiServices, queue: QueueRunner): Intake =>
     ...services,
     queue,
     uploads: new Uploads({ ...services, owner: 'node_1', space: { require: () => {} } }),
+    urgentMail: { ranked: (submission) => submission },
     verifiedDomainFor: (_, name) =>
       name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
     giveUpAfterMs: 48 * 60 * minute,

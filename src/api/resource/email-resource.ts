@@ -10,7 +10,7 @@ import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
 import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../mail/message/email-status.ts'
 import type { AttemptRow, EventRow, LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
-import { requireTlsOf } from '../../mail/message/transfer-options.ts'
+import { priorities, priorityOf, requireTlsOf, storedTransfer } from '../../mail/message/transfer-options.ts'
 import type { Tag } from '../../mail/message/send-limits.ts'
 import { storedTracking } from '../../mail/message/tracking-options.ts'
 import type { AcceptedBatch } from '../../mail-in/submission/accept-batch.ts'
@@ -45,6 +45,10 @@ export const sentEmail = resource<Accepted>('SentEmail')({
       }),
     ),
     ({ recipients }) => recipients.map(({ address, type, state }) => ({ email: address, type, status: state })),
+  ],
+  priority: [
+    z.enum(priorities).describe('What it got: lower than what was asked for if the account has had its urgent mail.'),
+    ({ priority = 'normal' }) => priority,
   ],
 })
 
@@ -176,6 +180,10 @@ export const emailResource = resource<
       .object({ opens: z.boolean(), clicks: z.boolean(), anonymous: z.boolean() })
       .describe('The tracking in effect: what the email requested, else the setting of its domain.'),
     ({ message }) => storedTracking(message.tracking) ?? noTracking,
+  ],
+  priority: [
+    z.enum(priorities).describe('What it got: see priority of a new email.'),
+    ({ message }) => priorityOf(storedTransfer(message.transfer)),
   ],
   require_tls: [
     z.boolean().nullable().describe('What was asked of TLS: see require_tls of a new email. Null: nothing.'),

@@ -3,7 +3,7 @@ import type { CheckParams, FieldFault } from '../../platform/errors.ts'
 import { headerTextFault } from '../../mail/message/check-headers.ts'
 import { isTagValue, maxTagValueLength, parseScheduledAt, sendLimits, tagName, topicFault } from '../../mail/message/send-limits.ts'
 import { isTlsNotRequired, isTlsRequiredField, type SendOptions } from '../../mail/message/send-options.ts'
-import type { TransferOptions } from '../../mail/message/transfer-options.ts'
+import { priorities, priorityLevels, type TransferOptions } from '../../mail/message/transfer-options.ts'
 import { attachmentContent } from './attachment-content.ts'
 
 /** characters */
@@ -158,6 +158,13 @@ const shape = {
     .max(sendLimits.maxExpiry)
     .nullish()
     .describe('How many seconds to try to send it, as for a one-time code. What is not delivered by then bounces.'),
+  priority: z
+    .enum(priorities)
+    .nullish()
+    .describe(
+      '`high` goes ahead of all other mail, as a one-time code should: an account may have so many recipients a minute ' +
+        '(`quotas.urgent_per_minute`), and more is taken as `normal`, which the answer says. `low` leaves the way to others.',
+    ),
   require_tls: z
     .boolean()
     .nullish()
@@ -228,7 +235,14 @@ export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, n
 }
 
 /** What the field says; else the header field, as over SMTP. */
-function transferOf({ require_tls: requireTls, headers }: EmailInput): TransferOptions | null {
+function transferOf(email: EmailInput): TransferOptions | null {
+  const requireTls = requiredTlsOf(email)
+  const { priority } = email
+  if (!priority || priority === 'normal') return requireTls
+  return { ...requireTls, priority: priorityLevels[priority] }
+}
+
+function requiredTlsOf({ require_tls: requireTls, headers }: EmailInput): TransferOptions | null {
   if (typeof requireTls === 'boolean') return { requireTls }
   for (const name in headers) {
     if (isTlsRequiredField(name) && isTlsNotRequired(headers[name] ?? '')) return { requireTls: false }

@@ -23,6 +23,7 @@ export function messagePage(email: Email, { account_id: accountId, source, size,
     `  to        ${[...email.to, ...(email.cc ?? []), ...(email.bcc ?? [])].join(', ')}`,
     `  subject   ${email.subject}`,
     `  status    ${email.status}${email.scheduled_at === null ? '' : `, scheduled for ${email.scheduled_at}`}`,
+    ...(email.priority === 'normal' ? [] : [`  priority  ${email.priority}`]),
     ...(email.require_tls === null
       ? []
       : [`  TLS       ${email.require_tls ? 'required at every hop' : "not required, even by the recipient's policies"}`]),

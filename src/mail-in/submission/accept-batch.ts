@@ -63,7 +63,8 @@ export async function acceptBatch(batch: SubmissionBatch, services: AcceptServic
 
 async function judge(submission: Submission, now: number, services: AcceptServices): Promise<Admission | SternaError> {
   try {
-    return admissionOf(submission, await lookedUp(services, () => authorise(submission, services)), now)
+    const domain = await lookedUp(services, () => authorise(submission, services))
+    return admissionOf(await services.urgentMail.ranked(submission), domain, now)
   } catch (error) {
     // This is not the fault of one email.
     if (!(error instanceof SternaError) || error.code === 'account_suspended') throw error

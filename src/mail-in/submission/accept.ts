@@ -31,8 +31,9 @@ export function accept(from: Submission | Arrive, services: AcceptServices, also
     const domain = await lookedUp(services, () => authorise(submission, services))
     upload.require([submission.content])
     const { idempotency, submitter } = submission
-    return services.idempotencyKeys.once(submitter.accountId, idempotency, (remember) => {
-      const admissions = [admissionOf(submission, domain, services.clock.now())]
+    return services.idempotencyKeys.once(submitter.accountId, idempotency, async (remember) => {
+      const ranked = services.urgentMail.ranked(submission)
+      const admissions = [admissionOf(ranked instanceof Promise ? await ranked : ranked, domain, services.clock.now())]
       const answerOf = ([email]: DraftedEmail[]): Accepted => (email as DraftedEmail).accepted
       return admit({ submitter, admissions, upload, remember, alsoWrite, answerOf }, services)
     })

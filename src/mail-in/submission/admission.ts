@@ -6,7 +6,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Envelope, EnvelopeRecipient, RecipientType } from '../../mail/message/envelope.ts'
 import { insertMessage, messageRow, type MessageRow } from '../../mail/message/message-store.ts'
 import type { Submission } from '../../mail/message/submission.ts'
-import { isUrgent, returnAtOf } from '../../mail/message/transfer-options.ts'
+import { isUrgent, priorityOf, returnAtOf, type Priority } from '../../mail/message/transfer-options.ts'
 import { trackingFor } from '../../mail/message/tracking-options.ts'
 import { logSuppressed } from '../../mail-out/queue/outcome-line.ts'
 import { insertRecipient, isWaiting, type NewRecipient, type WaitingRecipient } from '../../mail-out/queue/queue-store.ts'
@@ -27,8 +27,12 @@ export interface Accepted {
   replayed: boolean
   status: 'queued' | 'scheduled' | 'suppressed'
   recipients: AcceptedRecipient[]
+  /** If it is not normal. */
+  priority?: Priority
   /** Header fields that were left out, if any. */
   droppedHeaders?: readonly string[]
+  /** True if that is lower than what was asked for. */
+  isLowered?: true
 }
 
 interface AcceptedRecipient {
@@ -148,5 +152,7 @@ const acceptedOf = ({ submission, message }: Admission, recipients: AdmittedReci
   replayed: false,
   status: recipients.find(({ state }) => state !== 'suppressed')?.state ?? 'suppressed',
   recipients: recipients.map(({ id, forward_path: address, type, state }) => ({ id, address, type, state })),
+  ...(submission.options.transfer ? { priority: priorityOf(submission.options.transfer) } : {}),
   ...(submission.droppedHeaders ? { droppedHeaders: submission.droppedHeaders } : {}),
+  ...(submission.isLowered ? { isLowered: true } : {}),
 })

@@ -14,6 +14,7 @@ import { idempotencyRule, type IdempotencyKeys, type Remember } from './idempote
 import { hasQuota, quotaRule } from './quota-rule.ts'
 import { suppressionRule } from './suppression-rule.ts'
 import type { Upload, Uploads } from './upload.ts'
+import type { UrgentMail } from './urgent-mail.ts'
 
 export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'changes' | 'log' | 'metrics'>, AuthoriseServices {
   queue: QueueRunner
@@ -22,6 +23,7 @@ export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'cha
   erasedAddress: ErasedAddress
   erasedListing: ErasedListing
   quotas: Pick<MailQuotas, 'count' | 'isCounted'>
+  urgentMail: Pick<UrgentMail, 'ranked'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number
 }

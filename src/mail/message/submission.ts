@@ -33,5 +33,7 @@ export interface Submission {
   options: SendOptions
   /** Header fields that the caller gave and that were left out: `withoutOwnMessageFields`. None where it is missing. */
   droppedHeaders?: readonly string[]
+  /** True if its priority was lowered, because its account has had as much urgent mail as it may. */
+  isLowered?: true
   idempotency: Idempotency | null
 }

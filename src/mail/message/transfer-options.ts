@@ -22,6 +22,18 @@ export const returnAtOf = (transfer: TransferOptions | null | undefined): number
 /** Whether it goes ahead of mail that is not. */
 export const isUrgent = (transfer: TransferOptions | null): boolean => (transfer?.priority ?? 0) > 0
 
+/** As the API names it. */
+export const priorities = ['high', 'normal', 'low'] as const
+export type Priority = (typeof priorities)[number]
+
+export function priorityOf(transfer: TransferOptions | null): Priority {
+  const { priority = 0 } = transfer ?? {}
+  return priority === 0 ? 'normal' : priority > 0 ? 'high' : 'low'
+}
+
+/** As RFC 6710 A.1 ranks them. */
+export const priorityLevels: Record<Priority, number> = { high: 4, normal: 0, low: -4 }
+
 export const transferColumn = (transfer: TransferOptions | null): string | null => transfer && JSON.stringify(transfer)
 
 export const storedTransfer = (text: string | null): TransferOptions | null =>

@@ -489,6 +489,12 @@ export const settings = {
     'The same per month. Mail beyond a quota is refused with 429 over HTTP and 452 over SMTP.',
     'none',
   ),
+  'quotas.urgent_per_minute': setting(
+    type.whole(0, 1_000_000),
+    60,
+    'How many recipients a minute an account may mail with high priority, ahead of the mail of others; more is taken as usual mail. An ' +
+      'account can have its own: sterna account urgent-mail.',
+  ),
   'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),
 
   content_retention: setting(
@@ -634,6 +640,7 @@ export const reloadedSettings: ReadonlySet<SettingName> = new Set<SettingName>([
   'suppression.expiry',
   'quotas.daily',
   'quotas.monthly',
+  'quotas.urgent_per_minute',
   'content_retention',
   'event_retention',
   'upgrade.keep_backup',

@@ -113,8 +113,27 @@ export const recipientTlsPolicy = policy({
   standard: ({ delivery }) => delivery,
 })
 
+/** How much mail goes ahead of others. */
+export const urgentMailPolicy = policy({
+  name: 'urgent_mail',
+  path: '/urgent-mail',
+  fields: {
+    perMinute: count('urgent_mail.per_minute', 1_000_000, {
+      doc: 'How many recipients a minute get mail of high priority. More of it goes as usual mail, and the answer says so. 0: none.',
+      setting: 'quotas.urgent_per_minute',
+    }),
+  },
+  resource: {
+    schema: 'UrgentMail',
+    about: 'how much mail of an account goes ahead of that of others',
+    applies: 'Applies from then on; what waits keeps its priority.',
+    example: { perMinute: 600 },
+  },
+  standard: ({ quotas }) => ({ perMinute: quotas.urgentPerMinute }),
+})
+
 /** Everything that may differ from account to account. */
-export const accountPolicies = [mailQuota, suppressionPolicy, deliveryNotices, retrySchedule, recipientTlsPolicy] as const
+export const accountPolicies = [mailQuota, suppressionPolicy, deliveryNotices, retrySchedule, recipientTlsPolicy, urgentMailPolicy] as const
 
 type FieldsOf<P> = P extends { fields: infer F } ? F[keyof F] : never
 export type PolicyFieldName = FieldsOf<(typeof accountPolicies)[number]> extends { name: infer N } ? N : never

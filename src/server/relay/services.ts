@@ -31,6 +31,8 @@ import { analyticsReader } from '../../readers/analytics/rollup.ts'
 import { HitRecorder } from '../../readers/engagement/hit-recorder.ts'
 import { SharedHits } from '../../readers/engagement/shared-hits.ts'
 import { judgeHits } from '../../readers/tracking/judge-hits.ts'
+import type { AcceptServices } from '../../mail-in/submission/admit.ts'
+import { UrgentMail } from '../../mail-in/submission/urgent-mail.ts'
 import { SecretKeyRotation } from '../../senders/account/secret-key-rotation.ts'
 import { DataWatch } from '../../upkeep/data-watch.ts'
 import { Erasures } from '../../upkeep/erasure/erasures.ts'
@@ -76,7 +78,7 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   takeOverLeft({ ...opened, uploads, erasures })
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
   const idempotencyKeys = new IdempotencyKeys(opened)
-  const intake = openIntake({ ...opened, queue, uploads, idempotencyKeys, verifiedDomainFor, giveUpAfterMs: config.delivery.giveUpAfter })
+  const intake = await startIntake({ ...opened, queue, uploads, idempotencyKeys, verifiedDomainFor }, stops)
   const mailing = await startSystemMail({ ...opened, ...intake }, stops)
   const follower = new EventFollower(opened)
   const rollup = analyticsReader(opened)
@@ -109,6 +111,13 @@ function takeOverLeft({ nodes, log, uploads, erasures }: Opened & { uploads: Upl
     void Promise.all([uploads.sweep(), erasures.resume()]).catch(failed)
   }
   nodes.freeBuried({ free: () => [], onFreed })
+}
+
+type IntakeServices = Opened & Pick<AcceptServices, 'queue' | 'uploads' | 'idempotencyKeys' | 'verifiedDomainFor'>
+
+async function startIntake(services: IntakeServices, stops: Stop[]): Promise<Intake> {
+  const urgentMail = await start(new UrgentMail(services), stops)
+  return openIntake({ ...services, urgentMail, giveUpAfterMs: services.config.delivery.giveUpAfter })
 }
 
 async function startWebhooks(opened: Opened & { reprieve: Reprieve; isClockBehind: boolean }, stops: Stop[]): Promise<Webhooks> {

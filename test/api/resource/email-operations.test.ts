@@ -399,7 +399,7 @@ describe('what is refused leaves nothing behind', () => {
 
   test('an unknown field, for those who ask for strictness', async () => {
     const api = await startEmailApi()
-    const typo = { ...plain, priority: 'high' }
+    const typo = { ...plain, importance: 'high' }
     for (const [path, headers] of [
       ['/api/send?strict=true', {}],
       ['/api/send', { prefer: 'respond-async, handling=strict' }],
@@ -407,7 +407,7 @@ describe('what is refused leaves nothing behind', () => {
       const answer = await api.request('POST', path, { token: api.key, body: typo, headers })
       expect(answer).toMatchObject({
         status: 422,
-        body: { name: 'validation_error', errors: [{ field: 'priority', code: 'unknown_field' }] },
+        body: { name: 'validation_error', errors: [{ field: 'importance', code: 'unknown_field' }] },
       })
     }
     expect((await api.request('POST', '/api/send?strict=maybe', { token: api.key, body: plain })).body.name).toBe('invalid_parameter')
@@ -516,7 +516,7 @@ describe('text that would break out of its header field', () => {
 describe('JSON with surprises', () => {
   test.each([
     ['a prototype', '{"__proto__":{"from":"a@evil.example"},"constructor":{"prototype":{"x":1}},'],
-    ['a huge number', '{"priority":1e309,"id":99999999999999999999999,'],
+    ['a huge number', '{"importance":1e309,"id":99999999999999999999999,'],
     ['a deep field that nobody reads', `{"x":${'['.repeat(50)}${']'.repeat(50)},`],
     ['a doubled key, of which the last counts', '{"from":"a@evil.example",'],
   ])('%s changes nothing', async (_what, start) => {

@@ -121,6 +121,7 @@ const life: [line: string, object: string][] = [
   ['account suppression-policy shop --soft-bounces 5 --expiry 90d --complaints false', 'suppression_policy'],
   ['account retry-schedule shop --delays 1m,5m,1h', 'retry_schedule'],
   ['account recipient-tls shop --domains bank.example=verify,.partner.example=require', 'recipient_tls'],
+  ['account urgent-mail shop --per-minute 600', 'urgent_mail'],
   ['key create --account shop', 'api_key'],
   ['key list --account shop', 'list'],
   ['key rotate {api_key}', 'api_key'],

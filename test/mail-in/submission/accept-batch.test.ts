@@ -61,6 +61,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock, secrets: secretsFrom(Buffer.alloc(32)), owner: 'node_1' }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
     metrics: metricsOf(),
+    urgentMail: { ranked: (submission) => submission },
 
     giveUpAfterMs: 1000,
   }

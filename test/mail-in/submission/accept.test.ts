@@ -114,6 +114,7 @@ async function startQueue(db: Database): Promise<Relay> {
     erasedAddress,
     erasedListing: new ErasedListing(db),
     queue: newQueue(),
+    urgentMail: { ranked: (submission) => submission },
     uploads: new Uploads({ db, owner: 'node_1', log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)), owner: 'node_1' }),
     accounts: {

@@ -14,6 +14,7 @@ const en: PolicyTexts = {
     delivery_notices: 'Delivery notices',
     retry_schedule: 'Retry schedule',
     recipient_tls: 'TLS by recipient domain',
+    urgent_mail: 'Urgent mail',
   },
   fields: {
     'quota.day': ['Recipients a day', 'A number, or “unlimited”. The day is that of UTC.'],
@@ -31,6 +32,10 @@ const en: PolicyTexts = {
       'Required TLS',
       'Like bank.example=verify, .partner.example=require. “require”: encrypted; “verify”: with a valid certificate too; “dane”: with one that TLSA records prove. Mail waits otherwise. “none”: no domain.',
     ],
+    'urgent_mail.per_minute': [
+      'Urgent recipients a minute',
+      'Mail of high priority goes ahead of all other mail; more than this goes as usual. 0: none.',
+    ],
   },
 }
 
@@ -41,6 +46,7 @@ const de: PolicyTexts = {
     delivery_notices: 'Zustellberichte',
     retry_schedule: 'Wiederholungen',
     recipient_tls: 'TLS nach Empfänger-Domain',
+    urgent_mail: 'Eilige E-Mails',
   },
   fields: {
     'quota.day': ['Empfänger pro Tag', 'Eine Zahl oder „unlimited“ für beliebig viele. Es zählt der Tag in UTC.'],
@@ -57,6 +63,10 @@ const de: PolicyTexts = {
     'recipient_tls.domains': [
       'Verlangtes TLS',
       'Etwa bank.example=verify, .partner.example=require. „require“: verschlüsselt; „verify“: auch mit gültigem Zertifikat; „dane“: mit einem, das TLSA-Einträge beweisen. Sonst wartet die E-Mail. „none“: keine Domain.',
+    ],
+    'urgent_mail.per_minute': [
+      'Eilige Empfänger pro Minute',
+      'E-Mails mit hoher Priorität gehen allen anderen vor; was darüber hinausgeht, geht wie sonst. 0: keine.',
     ],
   },
 }

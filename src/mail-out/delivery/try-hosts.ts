@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { maxTries } from './address-order.ts'
 import { askHost, noteUnopened } from './ask-host.ts'
-import type { Attempt, Deferred, DeliveryRecipient, HostBackoff, Outcome, Postponed } from './attempt.ts'
+import type { Attempt, DeliveryRecipient, HostBackoff, Outcome, Postponed } from './attempt.ts'
 import type { Call } from './host-call.ts'
 import { attemptOf, draftFor, type Draft } from './draft.ts'
 import { firstToConnect, type Contender, type Race } from './first-to-connect.ts'
@@ -44,8 +44,8 @@ export class HostTries {
   #unasked: Map<string, string> | undefined
   /** One that may be tried, but not by this attempt. */
   #endedBefore: RouteHost | null = null
-  /** What a host said that may take the mail over IPv4. */
-  #refusedOverIpv6: Deferred | null = null
+  /** Who may take over IPv4 what it has refused over IPv6. */
+  #refusedOverIpv6: { host: RouteHost; outcome: Outcome } | null = null
   #count = 0
   /** True if this machine has lost the address that it connected from, so another is chosen next. */
   #hasOtherSource = false
@@ -190,10 +190,9 @@ export class HostTries {
     const { job, services, failed, sts } = this.#transferring
     const { host } = each
     this.#outcomes?.delete(host)
-    const overIpv6 = services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })
-    if (overIpv6) {
+    if (services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })) {
       draft.transcript.note(`IPv6 comes last at ${host.name} from now on`)
-      this.#refusedOverIpv6 = overIpv6
+      this.#refusedOverIpv6 = { host, outcome: verdict.outcome }
       this.#tries = this.#tries.filter((other) => other.host.name !== host.name || !isIPv6(other.host.address))
       return false
     }
@@ -277,11 +276,22 @@ export class HostTries {
     const unasked = [...(this.#unasked ?? [])].flatMap(([name, reason]) => (names.has(name) ? [] : [deferral('other', reason).outcome]))
     if (this.#endedBefore) unasked.push(deferral('other', `${this.#endedBefore.name} has not been tried yet`).outcome)
     const outcome = outcomeOfHosts([...(this.#closed?.values() ?? []), ...unasked, ...(this.#outcomes?.values() ?? [])])
-    // The mail stays in any case; a refusal over IPv6 says more than that nobody has answered over IPv4.
-    const isUnanswered = outcome.type === 'deferred' && outcome.reply === null
-    return isUnanswered ? (this.#refusedOverIpv6 ?? outcome) : outcome
+    return outcome.type === 'deferred' && outcome.reply === null ? this.#unansweredOutcome(outcome) : outcome
+  }
+
+  /** A refusal over IPv6 says more than that nobody has answered over IPv4. */
+  #unansweredOutcome(unanswered: Outcome): Outcome {
+    const { job, services } = this.#transferring
+    const refused = this.#refusedOverIpv6
+    if (!refused) return unanswered
+    const isFinal = services.ipv6Refusals.noteUnanswered(refused.host, job.at)
+    return isFinal ? refused.outcome : keptFor(refused.outcome)
   }
 }
+
+/** The same outcome, but the mail stays. */
+const keptFor = (outcome: Outcome): Outcome =>
+  outcome.type === 'bounced' ? { type: 'deferred', reply: outcome.reply, category: outcome.category, reason: outcome.reason } : outcome
 
 /** What the domain publishes may have changed before the next attempt, which may be the last. */
 const isHeldBackBySts = ({ policy }: Try, { outcome }: HostOutcome): boolean =>

@@ -596,6 +596,24 @@ describe('a host that refuses mail over IPv6', () => {
     },
   )
 
+  it('counts once it has not answered over IPv4 for four hours, until it does', async () => {
+    const { six, four, delivery } = await withIpv6({ rcpt: () => '550 5.7.25 no PTR record' })
+    const at = Date.now()
+    const after = async (minutes: number) => told(await delivery.attempt(jobOf({ at: at + minutes * 60_000 })))
+    await four.close()
+    expect([await after(0), await after(239), await after(240), await after(241)]).toEqual([
+      'deferred policy',
+      'deferred policy',
+      'bounced soft policy',
+      'bounced soft policy',
+    ])
+    const again = await testMx({ host: '127.0.10.2', port: six.port })
+    delivery.services.health.forget(`127.0.10.2 ${six.port}`)
+    expect(await after(242)).toBe('delivered')
+    await again.close()
+    expect(await after(500)).toBe('deferred policy')
+  })
+
   it('but hangs over IPv4 gets the mail of others over IPv6 only once IPv4 has had its time', async () => {
     const { six, delivery } = await withIpv6({ mail: (address) => (address === '' ? '450 4.7.26 not authenticated' : undefined) }, [
       '127.0.10.1',

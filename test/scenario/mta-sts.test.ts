@@ -151,6 +151,14 @@ test('a policy that lists none of the hosts is the fault of the recipient, until
   await expect.poll(async () => (await relay.recipients(id))['ann@rcpt.example']?.status).toBe('delivered')
 })
 
+test('of several hosts that a policy does not list, the attempt shows the one that its reason names', async () => {
+  const { relay } = await start({ tls: valid }, answerWith(policyText('enforce', ['*.other.example'])))
+  relay.dns.zone['rcpt.example'] = { mx: [1, 2, 3].map((n) => [n, `mx${n}.rcpt.example`]) }
+  for (const n of [1, 2, 3]) relay.dns.zone[`mx${n}.rcpt.example`] = { a: [`127.0.2.${63 + n}`] }
+  const { mx_host: host, reply } = await sent(relay, 'ann@rcpt.example')
+  expect(reply).toContain(`does not list the host ${host}:`)
+})
+
 test('a policy in testing is reported, and the mail sent', async () => {
   const { to } = await start({ tls: selfSigned }, answerWith(policyText('testing', ['mx.rcpt.example'])))
   expect(await to('ann@rcpt.example')).toMatchObject({

@@ -25,6 +25,9 @@ import { withDane } from './transport-policy.ts'
 /** `connected`: a socket that is connected to it already. */
 type Chosen = Contender & { connected: Call | null }
 
+/** How the host was tried that an attempt shows. */
+type Shown = Pick<Draft, 'last' | 'connection'>
+
 /** One recipient's mail, host by host until one answers for it. */
 export class HostTries {
   readonly #hosts: RouteHost[]
@@ -40,10 +43,12 @@ export class HostTries {
   #lacking: Set<string> | undefined
   /** Names of hosts whose policy takes account of their TLSA records. */
   #withDane: Set<string> | undefined
-  /** Why a host in backoff was not asked, by its name. */
-  #unasked: Map<string, string> | undefined
+  /** Whose outcome it is, unless that ended the attempt at once. */
+  #shownBy: Map<Outcome, Shown> | undefined
+  /** Hosts in backoff that were not asked, and why, by name. */
+  #unasked: Map<string, { each: Try; reason: string }> | undefined
   /** One that may be tried, but not by this attempt. */
-  #endedBefore: RouteHost | null = null
+  #endedBefore: Try | null = null
   /** Who may take over IPv4 what it has refused over IPv6. */
   #refusedOverIpv6: { host: RouteHost; outcome: Outcome } | null = null
   #count = 0
@@ -67,7 +72,7 @@ export class HostTries {
       const lease = this.#isOver ? null : await services.pool.acquire(each.host, each.policy, job)
       if (!lease && !this.#draft) return this.#postponed()
       if (!lease) {
-        this.#endedBefore = each.host
+        this.#endedBefore = each
         break
       }
       // Another job may have found it down in the meantime.
@@ -85,14 +90,15 @@ export class HostTries {
       const verdict = chosen === 'out of sockets' ? chosen : await askHost(chosen, this.#recipient, this.#transferring, draft)
       if (typeof verdict === 'string' && !this.#outcomes?.size) return this.#postponed()
       if (typeof verdict === 'string' || chosen === 'out of sockets') {
-        this.#endedBefore = each.host
+        this.#endedBefore = each
         break
       }
       if (this.#isFinal(chosen.each, verdict, draft)) return attemptOf(draft, verdict.outcome, job)
     }
     const backoff = services.health.backoffOfAll(this.#hosts.map(hostKey), performance.now())
     if (!this.#outcomes?.size && !this.#closed && backoff) return this.#postponed(backoff)
-    return { ...attemptOf(this.#draft ?? this.#unconnectedDraft(), this.#outcome(), job), backoff }
+    const outcome = this.#outcome()
+    return { ...attemptOf({ ...this.#drafted(), ...this.#shownBy?.get(outcome) }, outcome, job), backoff }
   }
 
   #drafted(): Draft {
@@ -100,10 +106,10 @@ export class HostTries {
     return (this.#draft ??= draftFor(this.#recipient.id, job, services))
   }
 
-  #unconnectedDraft(): Draft {
-    const { job, services } = this.#transferring
-    const [last = null] = this.#closed?.keys() ?? []
-    return { ...draftFor(this.#recipient.id, job, services), last }
+  /** Of an outcome that others may still outdo. */
+  #show(outcome: Outcome, last: Try, connection: Draft['connection'] = null): Outcome {
+    ;(this.#shownBy ??= new Map()).set(outcome, { last, connection })
+    return outcome
   }
 
   /** What is set for the recipient's domain holds instead of TLSA records, unless it asks for them; so does `TLS-Required: No`. */
@@ -129,9 +135,7 @@ export class HostTries {
     draft.transcript.note(`${host.name}: ${found.shown.fault}`)
     const published = noRecords(host.name)
     this.#reportUnopened(host, published, failureOf(found.shown, found.under, published))
-    draft.last = { host, policy: found.under, because: null }
-    draft.connection = null
-    this.#keep(host, outcome)
+    this.#keep({ host, policy: found.under, because: null }, outcome)
     ;(this.#lacking ??= new Set()).add(host.name)
     return null
   }
@@ -164,9 +168,9 @@ export class HostTries {
     if (this.#lacking?.has(host.name)) return false
     // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
     const backoff = this.#outcomes?.has(host) ? undefined : backoffOfHost(host, this.#transferring)
-    if (backoff) (this.#unasked ??= new Map()).set(host.name, backoff.reason)
+    if (backoff) (this.#unasked ??= new Map()).set(host.name, { each, reason: backoff.reason })
     const known = this.#transferring.failed.get(host)
-    if (!backoff && known) this.#keep(host, known)
+    if (!backoff && known) this.#keep(each, known)
     return !backoff && !known
   }
 
@@ -178,11 +182,11 @@ export class HostTries {
     const isReported = isPublished && job.recipients[0] === this.#recipient && !this.#closed?.has(each)
     if (isReported) this.#reportUnopened(each.host, publishedFor(each.policy, job.destination), unlisted(why))
     const outcome = isPublished ? deferral('policy', `4.7.5 ${why}`).outcome : bounce(`5.7.30 ${why}`, 'policy')
-    ;(this.#closed ??= new Map()).set(each, outcome)
+    ;(this.#closed ??= new Map()).set(each, this.#show(outcome, each))
   }
 
-  #keep(host: RouteHost, outcome: Outcome): void {
-    ;(this.#outcomes ??= new Map()).set(host, outcome)
+  #keep(each: Try, outcome: Outcome, connection: Draft['connection'] = null): void {
+    ;(this.#outcomes ??= new Map()).set(each.host, this.#show(outcome, each, connection))
   }
 
   /** Whether the attempt ends with this verdict; if not, it is kept, with what follows from it for the hosts still to be tried. */
@@ -192,7 +196,7 @@ export class HostTries {
     this.#outcomes?.delete(host)
     if (services.ipv6Refusals.note(host, verdict.outcome, { hosts: this.#hosts, now: performance.now() })) {
       draft.transcript.note(`IPv6 comes last at ${host.name} from now on`)
-      this.#refusedOverIpv6 = { host, outcome: verdict.outcome }
+      this.#refusedOverIpv6 = { host, outcome: this.#show(verdict.outcome, each, draft.connection) }
       this.#tries = this.#tries.filter((other) => other.host.name !== host.name || !isIPv6(other.host.address))
       return false
     }
@@ -200,7 +204,7 @@ export class HostTries {
     if (verdict.tlsTrouble) services.connection.sessions.forget(host)
     const inPlain = services.tlsTroubles.after(each, verdict, job.at)
     if (!verdict.nextHost) return true
-    this.#keep(host, verdict.outcome)
+    this.#keep(each, verdict.outcome, draft.connection)
     if (inPlain) {
       failed.delete(host)
       this.#tries.push(inPlain)
@@ -255,9 +259,7 @@ export class HostTries {
       const { host } = one.each
       const verdict = unreachable(host, { fault, code })
       draft.transcript.note(`${hostText(host)}: ${fault}`)
-      draft.last = one.each
-      draft.connection = null
-      this.#keep(host, verdict.outcome)
+      this.#keep(one.each, verdict.outcome)
       failedHosts.set(host, verdict.outcome)
       if (noteUnopened(verdict, one.each, startedAt, services)) this.#hasOtherSource = true
     }
@@ -273,8 +275,11 @@ export class HostTries {
   /** A host in backoff that was not asked at any address may take what the others refuse, and so may one that the attempt did not come to. */
   #outcome(): Outcome {
     const names = new Set([...(this.#outcomes?.keys() ?? [])].map(({ name }) => name))
-    const unasked = [...(this.#unasked ?? [])].flatMap(([name, reason]) => (names.has(name) ? [] : [deferral('other', reason).outcome]))
-    if (this.#endedBefore) unasked.push(deferral('other', `${this.#endedBefore.name} has not been tried yet`).outcome)
+    const unasked = [...(this.#unasked ?? [])].flatMap(([name, { each, reason }]) =>
+      names.has(name) ? [] : [this.#show(deferral('other', reason).outcome, each)],
+    )
+    const next = this.#endedBefore
+    if (next) unasked.push(this.#show(deferral('other', `${next.host.name} has not been tried yet`).outcome, next))
     const outcome = outcomeOfHosts([...(this.#closed?.values() ?? []), ...unasked, ...(this.#outcomes?.values() ?? [])])
     return outcome.type === 'deferred' && outcome.reply === null ? this.#unansweredOutcome(outcome) : outcome
   }
@@ -285,7 +290,10 @@ export class HostTries {
     const refused = this.#refusedOverIpv6
     if (!refused) return unanswered
     const isFinal = services.ipv6Refusals.noteUnanswered(refused.host, job.at)
-    return isFinal ? refused.outcome : keptFor(refused.outcome)
+    if (isFinal) return refused.outcome
+    const kept = keptFor(refused.outcome)
+    this.#shownBy?.set(kept, this.#shownBy.get(refused.outcome) as Shown)
+    return kept
   }
 }
 

@@ -440,6 +440,24 @@ describe('several hosts', () => {
     )
   })
 
+  it('the attempt shows the host whose answer counts', async () => {
+    const busy = async (first: MxHooks, second: MxHooks) => (await pair(first, second)).delivery.attempt()
+    const last = await busy({ banner: () => '521 never' }, { mail: () => '451 4.3.2 later' })
+    expect(last).toMatchObject({ mxHost: 'mx2.example.com', address: '127.0.0.2', transport: 'plain', outcome: { reply: { code: 451 } } })
+    const first = await busy({ mail: () => '451 4.3.2 later' }, { banner: () => '521 never' })
+    expect(first).toMatchObject({ mxHost: 'mx1.example.com', address: '127.0.0.1', transport: 'plain', outcome: { reply: { code: 451 } } })
+    const { one, two, delivery } = await pair({ mail: () => '451 4.3.2 later' }, {})
+    await two.close()
+    expect(await delivery.attempt()).toMatchObject({ mxHost: 'mx2.example.com', transport: null, outcome: { reply: null } })
+    expect(one.sessions).toHaveLength(1)
+  })
+
+  it('each recipient’s attempt shows the host whose answer counts', async () => {
+    const { delivery } = await pair({ banner: () => '421 busy' }, { mail: () => '521 never' })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))
+    expect(results).toMatchObject([1, 2].map(() => ({ mxHost: 'mx1.example.com', outcome: { type: 'deferred', reply: { code: 421 } } })))
+  })
+
   it('a greeting that refuses us rules out the owner’s other hosts, for every recipient', async () => {
     const { one, two, delivery } = await pair({ banner: () => '554 5.7.1 no' })
     const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))

@@ -1,7 +1,7 @@
 import type { TlsaResolver } from '../../platform/dns/dns-resolver.ts'
 import { lastUsed } from '../../platform/last-used.ts'
 import type { DnsAnswer, TlsaRecord } from '../../platform/resolver.ts'
-import { fingerprintOf, namesAuthority, usableRecords, type Dane, type DaneFault } from './dane.ts'
+import { fingerprintOf, firstOf, namesAuthority, usableRecords, type Dane, type DaneFault } from './dane.ts'
 import type { RouteHost } from './route.ts'
 
 const maxDestinations = 10_000
@@ -49,7 +49,7 @@ export class DaneHosts {
   #required(answer: DnsAnswer<TlsaRecord>, base: string, hostName: string, destination: string): Dane {
     this.#knownUntil.set(destination, this.#now() + Math.max(answer.ttl * 1000, leastKnownMs))
     const records = usableRecords(answer.records)
-    if (records.length === 0) return { is: 'unusable' }
+    if (records.length === 0) return { is: 'unusable', records: firstOf(answer.records), base }
     const names = [...new Set([base, hostName, destination])]
     return { is: 'records', records, base, names, key: keyOf(records, base, names) }
   }

@@ -18,8 +18,11 @@ export interface DaneRecords {
 }
 
 /** It has records, but none that we can use: TLS is required, whatever the certificate. */
-interface DaneUnusable {
+export interface DaneUnusable {
   is: 'unusable'
+  records: TlsaRecord[]
+  /** The name that they are for. */
+  base: string
 }
 
 /** Nobody can say whether it has any, so mail must not go there now. */
@@ -37,7 +40,7 @@ interface Expected {
 /** RFC 6698 2.1, RFC 7671 2. */
 const usages = { trustAnchor: 2, endEntity: 3 }
 const digestSizes = [null, 32, 64]
-const maxUsable = 100
+const maxRecords = 100
 
 /**
  * The records that SMTP can use (RFC 7672 3.1): those with usage 2 or 3. Usages 0 and 1 need authorities that both sides trust, of which
@@ -50,9 +53,14 @@ export function usableRecords(records: TlsaRecord[]): TlsaRecord[] {
     const size = digestSizes[matchingType]
     return isKnown && size !== undefined && (size === null ? data.length > 0 : data.length === size)
   })
-  if (usable.length <= maxUsable) return usable
-  const byText = new Map(usable.map((record) => [textOfTlsa(record), record]))
-  const first = [...byText.keys()].toSorted().slice(0, maxUsable)
+  return firstOf(usable)
+}
+
+/** Up to a hundred, sorted by text if there are more. */
+export function firstOf(records: TlsaRecord[]): TlsaRecord[] {
+  if (records.length <= maxRecords) return records
+  const byText = new Map(records.map((record) => [textOfTlsa(record), record]))
+  const first = [...byText.keys()].toSorted().slice(0, maxRecords)
   return first.flatMap((text) => byText.get(text) ?? [])
 }
 

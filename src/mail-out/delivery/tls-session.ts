@@ -1,6 +1,6 @@
 import { isPublicAddress } from '../../platform/ip-address.ts'
 import { textOfTlsa } from './dane.ts'
-import { tlsObjection, type DomainSts, type Shown, type TransportPolicy } from './transport-policy.ts'
+import { noneUsable, tlsObjection, type DomainSts, type Shown, type TransportPolicy } from './transport-policy.ts'
 
 /** How a session failed (RFC 8460 4.3), as far as an attempt can tell. */
 export const tlsResultTypes = [
@@ -36,11 +36,12 @@ export const noRecords = (host: string): PublishedTlsPolicy => ({ type: 'tlsa', 
 
 /** What a session under this policy is judged by. */
 export function publishedFor(policy: TransportPolicy, destination: string): PublishedTlsPolicy {
-  if (policy.mode !== 'dane' || policy.records === null) {
+  const tlsa = policy.unusable ?? (policy.mode === 'dane' ? policy.records : null)
+  if (tlsa === null) {
     const { published } = policy.tested ?? policy
     return published ? policyOfSts(published) : noPolicy(destination)
   }
-  const { records, base } = policy.records
+  const { records, base } = tlsa
   return { type: 'tlsa', strings: records.map(textOfTlsa).toSorted(), domain: base, mxHosts: [] }
 }
 
@@ -93,11 +94,11 @@ export type SessionShown = Exclude<Shown, { is: 'not passed on' }>
  */
 export function failureOf(
   shown: SessionShown,
-  { mode, tested, published }: Pick<TransportPolicy, 'mode' | 'tested' | 'published'>,
+  { mode, tested, published, unusable }: Pick<TransportPolicy, 'mode' | 'tested' | 'published' | 'unusable'>,
   { type }: Pick<PublishedTlsPolicy, 'type'>,
 ): SessionFailure | null {
-  if (mode !== 'dane' && tested?.closed !== undefined) return unlisted(tested.closed)
-  if (published && 'fault' in published) return published.fault
+  if (type === 'sts' && tested?.closed !== undefined) return unlisted(tested.closed)
+  if (type === 'sts' && published && 'fault' in published) return published.fault
   switch (shown.is) {
     case 'unproved':
       return { type: shown.result, reason: shown.fault }
@@ -108,8 +109,9 @@ export function failureOf(
     case 'failed':
       return { type: 'validation-failure', reason: shown.fault }
     case 'encrypted': {
-      const isJudged = mode === 'verify' || type !== 'no-policy-found'
-      return isJudged && shown.problem !== '' ? { type: certificateFault(shown.problem), reason: shown.problem } : null
+      const isJudged = mode === 'verify' || (type !== 'no-policy-found' && !unusable)
+      if (isJudged && shown.problem !== '') return { type: certificateFault(shown.problem), reason: shown.problem }
+      return unusable ? { type: 'tlsa-invalid', reason: noneUsable } : null
     }
   }
 }

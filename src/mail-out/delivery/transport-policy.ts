@@ -1,7 +1,7 @@
 import { tlsPolicies, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
 import type { DomainTls } from '../../senders/sending-domain/domain-object.ts'
 import type { TransferOptions } from '../../mail/message/transfer-options.ts'
-import type { Dane, DaneRecords } from './dane.ts'
+import type { Dane, DaneRecords, DaneUnusable } from './dane.ts'
 import { listsMx, whyUnlisted, type StsPolicy } from '../mta-sts/sts-policy.ts'
 import type { FetchFault } from '../mta-sts/fetch-sts-policy.ts'
 import type { Smarthost } from './smarthost.ts'
@@ -34,6 +34,8 @@ export type TransportPolicy = Readonly<
     tested?: TransportPolicy
     /** What the recipient's domain publishes, if it is judged by that. */
     published?: DomainSts
+    /** The host's TLSA records, if none can be used: reports on TLS tell its owner. */
+    unusable?: DaneUnusable
   }
 >
 
@@ -151,8 +153,8 @@ export function withDane(
   { recipientTls }: Pick<Demands, 'recipientTls'>,
 ): TransportPolicy | Unproved {
   const isDemanded = recipientTls === 'dane'
-  const unproved = (result: Unproved['shown']['result'], fault: string): Unproved => ({
-    under: isDemanded ? byOperator.dane : requiredByRecords,
+  const unproved = (result: Unproved['shown']['result'], fault: string, unusable?: DaneUnusable): Unproved => ({
+    under: { ...(isDemanded ? byOperator.dane : requiredByRecords), ...(unusable && { unusable }) },
     shown: { is: 'unproved', result, fault },
   })
   switch (dane?.is) {
@@ -161,11 +163,13 @@ export function withDane(
     case 'fault':
       return unproved('dnssec-invalid', dane.fault)
     case 'unusable':
-      return isDemanded ? unproved('tlsa-invalid', 'the host has no TLSA records that can be used') : stricter(policy, requiredByUnusable)
+      return isDemanded ? unproved('tlsa-invalid', noneUsable, dane) : { ...stricter(policy, requiredByUnusable), unusable: dane }
     case 'records':
       return policy.isPassedOn ? withRequireTls(byDane('message', dane)) : byDane(isDemanded ? 'operator' : 'dane', dane)
   }
 }
+
+export const noneUsable = 'the host has no TLSA records that can be used'
 
 /** Nothing proves which certificate a host must show. */
 interface Unproved {

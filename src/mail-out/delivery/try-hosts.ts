@@ -133,7 +133,7 @@ export class HostTries {
     const draft = this.#drafted()
     const { outcome } = deferral('policy', `${host.name} (${host.address}): ${namedObjection(found.under, found.shown)}`)
     draft.transcript.note(`${host.name}: ${found.shown.fault}`)
-    const published = noRecords(host.name)
+    const published = found.under.unusable ? publishedFor(found.under, job.destination) : noRecords(host.name)
     this.#reportUnopened(host, published, failureOf(found.shown, found.under, published))
     this.#keep({ host, policy: found.under, because: null }, outcome)
     ;(this.#lacking ??= new Set()).add(host.name)

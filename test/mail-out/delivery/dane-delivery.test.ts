@@ -88,6 +88,20 @@ test('reports on TLS name the records that a session was judged by', async () =>
   expect(tlsSessions).toMatchObject([{ destination: 'example.com', policy, mxHost: 'mx1.example.com', failure: null }])
 })
 
+test.each([null, 'dane'] as const)(
+  'reports on TLS name the records that cannot be used, with %s set for the domain',
+  async (recipientTls) => {
+    const shown = made['a valid certificate']
+    const mx = await testMx({ tls: shown })
+    const record = tlsaOf(shown, [1, 1, 1])
+    const { attempt, tlsSessions } = signedDelivery([mx], [records(record)])
+    await attempt(jobOf({ recipientTls }))
+    const policy = { type: 'tlsa', strings: [`1 1 1 ${record.data.toString('hex')}`], domain: 'mx1.example.com', mxHosts: [] }
+    const failure = { type: 'tlsa-invalid', reason: 'the host has no TLSA records that can be used' }
+    expect(tlsSessions).toMatchObject([{ destination: 'example.com', policy, mxHost: 'mx1.example.com', failure }])
+  },
+)
+
 test('the next host takes what DANE keeps from the first', async () => {
   const first = await testMx({ tls: made['a valid certificate'] })
   const second = await testMx({ host: '127.0.0.2', port: first.port, tls: made['a self-signed one'] })

@@ -95,6 +95,10 @@ export const bounce = (reason: string, category: BounceCategory, hardness: 'hard
   reason,
 })
 
+/** The same, but the mail stays. */
+export const asDeferral = (outcome: Outcome): Outcome =>
+  outcome.type === 'bounced' ? { type: 'deferred', reply: outcome.reply, category: outcome.category, reason: outcome.reason } : outcome
+
 /** True if only the DNS says that the mail has nowhere to go. */
 export const isAbsence = (outcome: Outcome): outcome is Bounced & { isAbsence: true } =>
   outcome.type === 'bounced' && outcome.isAbsence === true

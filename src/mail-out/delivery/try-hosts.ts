@@ -7,7 +7,7 @@ import { attemptOf, draftFor, type Draft } from './draft.ts'
 import { firstToConnect, type Contender, type Race } from './first-to-connect.ts'
 import { ownerOf } from './mx-provider.ts'
 import { unreachable } from './open-connection.ts'
-import { bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
+import { asDeferral, bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { Transferring } from './transferring.ts'
@@ -289,17 +289,12 @@ export class HostTries {
     const { job, services } = this.#transferring
     const refused = this.#refusedOverIpv6
     if (!refused) return unanswered
-    const isFinal = services.ipv6Refusals.noteUnanswered(refused.host, job.at)
-    if (isFinal) return refused.outcome
-    const kept = keptFor(refused.outcome)
+    if (services.ipv6Refusals.noteUnanswered(refused.host, job.at)) return refused.outcome
+    const kept = asDeferral(refused.outcome)
     this.#shownBy?.set(kept, this.#shownBy.get(refused.outcome) as Shown)
     return kept
   }
 }
-
-/** The same outcome, but the mail stays. */
-const keptFor = (outcome: Outcome): Outcome =>
-  outcome.type === 'bounced' ? { type: 'deferred', reply: outcome.reply, category: outcome.category, reason: outcome.reason } : outcome
 
 /** What the domain publishes may have changed before the next attempt, which may be the last. */
 const isHeldBackBySts = ({ policy }: Try, { outcome }: HostOutcome): boolean =>

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { composeDmarcReport, reportMail } from '../support/compose-domain-report.ts'
 import { busyHistory, countHistory } from '../support/counted-history.ts'
-import { faultsShown, openPage, pageFaults, visitDashboard, type DashboardVisit } from '../support/dashboard-visit.ts'
+import { faultsShown, keepScreenshot, openPage, pageFaults, visitDashboard, type DashboardVisit } from '../support/dashboard-visit.ts'
+import { keepStsPolicy } from '../support/keep-sts-policy.ts'
 import { composeDsn, returnMail } from '../support/returned-mail.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 
@@ -311,6 +312,36 @@ test('an operator looks into the queue of a destination, changes it, and learns 
   await visit.logIn(owner, other)
   await other.goto(`${relay.baseUrl}/queue/inbox.example`)
   await other.getByRole('heading', { name: 'This page is for operators of this server.' }).waitFor()
+})
+
+test('what the API says is German on each page that shows it, wherever a visit begins', async () => {
+  const { relay, tab } = await visitDashboard()
+  await relay.send('ann@inbox.example')
+  await tab.evaluate(() => localStorage.setItem('sterna-language', 'de'))
+  for (const [page, path] of [
+    ['/health', '/api/doctor'],
+    ['/domains/sender.example', '/dmarc'],
+    ['/', '/api/doctor'],
+  ] as const) {
+    const answer = tab.waitForResponse((response) => response.url().includes(path))
+    await openPage(tab, relay.baseUrl + page)
+    const { findings, advice } = await (await answer).json()
+    const sentences: string[] = findings?.map((finding: { what: string }) => finding.what) ?? advice.reasons
+    const shown = await tab.locator('main').innerText()
+    expect(sentences).not.toEqual([])
+    for (const sentence of sentences) expect(shown).not.toContain(sentence)
+    await keepScreenshot(tab, `german${page.replaceAll('/', '-')}`)
+  }
+})
+
+test('an operator sees the MTA-STS policy that mail for an address goes by', async () => {
+  const { relay, tab } = await visitDashboard()
+  const domain = await keepStsPolicy(relay.relay.services)
+  Object.assign(relay.dns.zone, { [domain]: { mx: [[0, `mx.${domain}`]] }, [`mx.${domain}`]: { a: ['127.0.0.2'] } })
+  await tab.goto(`${relay.baseUrl}/queue?explain=ann%40${domain}`)
+  await tab.getByText(/^Until .*, only with a valid certificate and only to mx\.policy\.example\.$/).waitFor()
+  await keepScreenshot(tab, 'explain-mta-sts')
+  expect(await faultsShown(tab)).toEqual([])
 })
 
 test('the pages of figures pass the rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {

@@ -1,5 +1,6 @@
+import { useEffect, useState } from 'preact/hooks'
 import type { DmarcSummary, Explanation } from './api/types.ts'
-import type { Said, SaidTexts } from './texts/said.ts'
+import type { LaterTexts, Said } from './texts/said.ts'
 import { language, t } from './texts/texts.ts'
 
 /** What the API says beside its English sentences. */
@@ -10,9 +11,32 @@ interface Spoken {
   advice: string | null
 }
 
+let later: LaterTexts | undefined
+
+/** Loads what the API says in places that few visits come to. */
+export async function loadLater(): Promise<void> {
+  later = await t.said?.loadLater()
+}
+
+/** Loads it once it is needed; true when it can be shown. If it cannot be had, it is shown in English. */
+export function useLater(isNeeded: boolean): boolean {
+  const [isThere, setThere] = useState(!t.said || !!later)
+  useEffect(() => {
+    if (isNeeded && !isThere)
+      loadLater()
+        .catch(() => {})
+        .finally(() => setThere(true))
+  }, [isNeeded])
+  return isThere
+}
+
 /** What the API says, in the language in use; in English if a newer server says what has no text here. */
-export function inWords(about: keyof SaidTexts, { code, parameters, what, advice }: Spoken): { what: string; advice: string | null } {
-  const said: Said | undefined = (t.said?.[about] as Record<string, Said> | undefined)?.[code]
+export function inWords(
+  about: 'content' | keyof LaterTexts,
+  { code, parameters, what, advice }: Spoken,
+): { what: string; advice: string | null } {
+  const texts: Record<string, Said> | undefined = about === 'content' ? t.said?.content : later?.[about]
+  const said = texts?.[code]
   if (said === undefined) return { what, advice }
   const filled = (text: string): string => text.replace(/\{(\w+)\}/g, (whole, name: string) => shown(parameters[name] ?? whole))
   return { what: filled(said.what), advice: said.advice === undefined ? null : filled(said.advice) }

@@ -1,29 +1,33 @@
 import type { IconName } from './parts/icon.tsx'
 import { isOperator, mayChange } from './rights.ts'
 import type { Route } from './router.tsx'
+import { loadLater } from './say.ts'
 import { t } from './texts/texts.ts'
+
+/** A page, with what it shows of what the API says. */
+const withTexts = <Page>(page: Promise<Page>): Promise<Page> => Promise.all([page, loadLater()]).then(([loaded]) => loaded)
 
 /** The pages by their paths; each is loaded when it is first opened. */
 export const routes: Route[] = [
   { pattern: '/', load: () => import('./pages/overview.tsx') },
-  { pattern: '/welcome', only: 'admins', load: () => import('./pages/welcome.tsx') },
+  { pattern: '/welcome', only: 'admins', load: () => withTexts(import('./pages/welcome.tsx')) },
   { pattern: '/emails', load: () => import('./pages/emails.tsx') },
   { pattern: '/emails/:id', load: () => import('./pages/email.tsx') },
   { pattern: '/analytics', load: () => import('./pages/analytics.tsx') },
   { pattern: '/domains', load: () => import('./pages/domains.tsx') },
-  { pattern: '/domains/:name', load: () => import('./pages/domain.tsx') },
+  { pattern: '/domains/:name', load: () => withTexts(import('./pages/domain.tsx')) },
   { pattern: '/templates', load: () => import('./pages/templates.tsx') },
   { pattern: '/templates/:alias', load: () => import('./pages/template.tsx') },
   { pattern: '/suppressions', load: () => import('./pages/suppressions.tsx') },
   { pattern: '/reports', load: () => import('./pages/reports.tsx') },
-  { pattern: '/reports/:domain', load: () => import('./pages/domain-reports.tsx') },
+  { pattern: '/reports/:domain', load: () => withTexts(import('./pages/domain-reports.tsx')) },
   { pattern: '/webhooks', load: () => import('./pages/webhooks.tsx') },
   { pattern: '/webhooks/:id', load: () => import('./pages/webhook.tsx') },
   { pattern: '/webhooks/:id/deliveries/:delivery', load: () => import('./pages/webhook-delivery.tsx') },
   { pattern: '/sandbox(?:/:id)?', stays: true, load: () => import('./pages/sandbox.tsx') },
   { pattern: '/queue', only: 'operators', load: () => import('./pages/queue.tsx') },
   { pattern: '/queue/:domain', only: 'operators', load: () => import('./pages/queue-destination.tsx') },
-  { pattern: '/health', only: 'operators', load: () => import('./pages/health.tsx') },
+  { pattern: '/health', only: 'operators', load: () => withTexts(import('./pages/health.tsx')) },
   { pattern: '/settings', only: 'operators', load: () => import('./pages/settings.tsx') },
   { pattern: '/people', only: 'admins', load: () => import('./pages/people.tsx') },
   { pattern: '/accounts/:id', only: 'operators', load: () => import('./pages/account.tsx') },

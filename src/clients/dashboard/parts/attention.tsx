@@ -3,7 +3,7 @@ import { useApi, useRows } from '../api/cache.ts'
 import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/types.ts'
 import { ago, percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
-import { inWords } from '../say.ts'
+import { inWords, useLater } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { bounceConcern, type MailFacts } from '../verdict.ts'
 import { Button, ButtonLink } from './button.tsx'
@@ -46,8 +46,10 @@ interface AttentionFrame {
 /** What somebody should look at, the worst first. */
 export function Attention({ state: { domains, webhooks, queue, findings }, facts, complaints }: AttentionFrame) {
   const [isWhole, setWhole] = useState(false)
+  const bad = findings.filter(isConcern)
+  const canSay = useLater(bad.length > 0)
   const concerns = [
-    ...healthConcerns(findings),
+    ...(canSay ? healthConcerns(bad) : []),
     ...domains.flatMap(domainConcern),
     ...webhooks.flatMap(webhookConcern),
     ...(facts ? bounceConcerns(facts) : []),
@@ -72,11 +74,14 @@ export function Attention({ state: { domains, webhooks, queue, findings }, facts
   )
 }
 
+const isConcern = ({ check, status }: Doctor['findings'][number]): boolean =>
+  status === 'failed' || ((check === 'node' || check === 'disk') && status === 'warning')
+
 function healthConcerns(findings: Doctor['findings']): Concern[] {
   const link = { href: '/health', text: t.overview.openHealth }
   const failed = findings.filter(({ status }) => status === 'failed')
   const names = [...new Set(failed.map(({ check }) => t.health.checks[check] ?? check))]
-  const warned = findings.filter(({ check, status }) => (check === 'node' || check === 'disk') && status === 'warning')
+  const warned = findings.filter(({ status }) => status === 'warning')
   return [
     ...(failed[0]
       ? [{ key: 'health', tone: 'bad' as const, what: t.overview.healthFails(names), how: inWords('findings', failed[0]).what, link }]

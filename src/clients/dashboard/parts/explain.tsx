@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { Route } from '../api/types.ts'
+import { dayAndTime } from '../format.ts'
 import { Link, setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
@@ -81,6 +82,7 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
               </ol>
             </Fact>
             <Fact name={t.domain.tls}>{tlsWords(tls)}</Fact>
+            <Fact name="MTA-STS">{tls.mta_sts && stsWords(tls.mta_sts)}</Fact>
           </>
         )}
         <Fact name={t.queue.waiting}>
@@ -94,3 +96,7 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
 /** What the setting requires, and what some sending domains require in any case: an account with a list of its own does not follow the setting. */
 const tlsWords = ({ policy, enforced_by: domains }: Route['tls']): string =>
   [t.explain.tls[policy], ...(domains.length > 0 ? [t.explain.tlsEnforced(domains)] : [])].join(' ')
+
+/** What the domain's policy requires, and until when it holds as it is known. */
+const stsWords = ({ mode, mx, expires_at: until }: NonNullable<Route['tls']['mta_sts']>): string =>
+  t.explain.sts[mode](mx.join(', '), dayAndTime(until))

@@ -1,7 +1,5 @@
 import { germanAdvice, germanCauses } from './de-causes.ts'
 import { germanContentFindings } from './de-content-findings.ts'
-import { germanDmarcReasons } from './de-dmarc-reasons.ts'
-import { germanFindings } from './de-findings.ts'
 import type { Texts } from './en.ts'
 import { eventWords } from './event-words.ts'
 
@@ -9,7 +7,12 @@ const count = (n: number, one: string, other: string): string => `${n.toLocaleSt
 
 /** German. Words of the API that are missing here are shown as they are. */
 export const de: Texts = {
-  said: { advice: germanAdvice, causes: germanCauses, content: germanContentFindings, findings: germanFindings, dmarc: germanDmarcReasons },
+  said: {
+    advice: germanAdvice,
+    causes: germanCauses,
+    content: germanContentFindings,
+    loadLater: async () => (await import('./de-later.ts')).germanLater,
+  },
   title: (page: string) => (page === '' ? 'Sterna' : `${page} · Sterna`),
   skip: 'Zum Inhalt',
   common: {
@@ -1146,6 +1149,10 @@ export const de: Texts = {
       dane: 'Durch TLSA-Einträge bewiesenes Zertifikat verlangt, außer ein Konto hat eine eigene Liste.',
     },
     tlsEnforced: (domains: string[]) => `E-Mails von ${domains.join(', ')} nur mit gültigem Zertifikat.`,
+    sts: {
+      enforce: (hosts: string, until: string) => `Bis ${until} nur mit gültigem Zertifikat und nur an ${hosts}.`,
+      testing: (hosts: string, until: string) => `Wird bis ${until} erprobt, für ${hosts}: E-Mails gehen auch ohne das hinaus.`,
+    },
   },
   health: {
     checking: 'Wird geprüft, bis zu einer halben Minute',

@@ -1178,6 +1178,10 @@ export const en = {
       dane: 'Certificate proved by TLSA records required, unless an account has a list of its own.',
     }),
     tlsEnforced: (domains: string[]) => `Mail from ${domains.join(', ')} only with a valid certificate.`,
+    sts: {
+      enforce: (hosts: string, until: string) => `Until ${until}, only with a valid certificate and only to ${hosts}.`,
+      testing: (hosts: string, until: string) => `In testing until ${until}, for ${hosts}: mail is sent without it too.`,
+    },
   },
   health: {
     checking: 'Checking, up to half a minute',

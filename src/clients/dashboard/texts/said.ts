@@ -13,6 +13,11 @@ export interface SaidTexts {
   advice: SaidIn<Exclude<Explanation['advice_codes'][number], Explanation['code']>>
   causes: SaidIn<Explanation['code']>
   content: SaidIn<EmailChecks['findings'][number]['code']>
+  loadLater(): Promise<LaterTexts>
+}
+
+/** Loaded with the pages that show them. */
+export interface LaterTexts {
   findings: SaidIn<Doctor['findings'][number]['code']>
   dmarc: SaidIn<DmarcSummary['advice']['reason_codes'][number]['code']>
 }

@@ -63,7 +63,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`event_retention`',
     erased: 'forward_path destination orcpt last_response',
     none: `id message_id account_id type notify state due_at owner held expires_at absent_since attempts smtp_code enhanced_status sent_at delivered_at
-      bounced_at opened_at open_count clicked_at click_count complained_at unsubscribed_at provider encrypted`,
+      bounced_at opened_at open_count clicked_at click_count complained_at unsubscribed_at provider encrypted urgent`,
   },
   attempt: {
     about: 'attempts to deliver, with the dialogue',

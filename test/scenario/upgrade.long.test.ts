@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
@@ -12,13 +12,15 @@ import { upgradeDatabase } from '../../src/clients/command/upgrade-command.ts'
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import { migrations, newestSchema } from '../../src/platform/store/schema-steps.ts'
+import { migrate } from '../../src/platform/store/sqlite/migrate.ts'
+import { openWriter } from '../../src/platform/store/sqlite/sqlite-connection.ts'
 import { openDatabase } from '../../src/platform/store/sqlite/sqlite-database.ts'
 import { backUpBefore, removeUpgradeBackups } from '../../src/platform/store/sqlite/upgrade-backup.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
-import { makeFirstData, type FirstData } from '../support/first-schema.ts'
+import { makeFirstData, upTo, type FirstData } from '../support/first-schema.ts'
 import { inOtherProcess } from '../support/other-process.ts'
 import { startTestRelay } from '../support/start-relay.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { processDirectory, testDirectory } from '../support/temporary-directory.ts'
 
 const minute = 60_000
 const page = { limit: 10, after: null, before: null }
@@ -41,10 +43,22 @@ const schemaOf = (file: string): number => {
 
 const backupsIn = (directory: string): string[] => readdirSync(directory).filter((name) => name.startsWith('before-upgrade'))
 
-/** A data directory with a database of this schema, and what is in it. */
+let copied: { directory: string; version: number; data: FirstData } | undefined
+
+/** A data directory with a database of this schema, and what is in it: a copy of one that has been brought from each schema to the next. */
 function dataOf(version: number): { directory: string; data: FirstData } {
+  if (!copied || copied.version > version) {
+    const directory = join(processDirectory(), 'data')
+    copied = { directory, version, data: makeFirstData(directory, { keyFile: join(directory, 'secret.key'), version, now: Date.now() }) }
+  } else if (copied.version < version) {
+    const connection = openWriter(copied.directory)
+    migrate(connection, upTo(version))
+    connection.close()
+    copied.version = version
+  }
   const directory = join(testDirectory(), 'data')
-  return { directory, data: makeFirstData(directory, { keyFile: join(directory, 'secret.key'), version, now: Date.now() }) }
+  cpSync(copied.directory, directory, { recursive: true })
+  return { directory, data: copied.data }
 }
 
 /** Upgrades the data as `sterna upgrade` does, and opens it as a command does; what it finds. */

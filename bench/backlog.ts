@@ -35,7 +35,7 @@ export async function measureBacklog(messages: number, load: Load): Promise<Back
   const sink = await startSink('127.0.0.2')
   const peer = await startSterna(sink, { recipientDomains: load.recipientDomains, zone })
   try {
-    const first = await submitForDeadHost(peer)
+    const first = await submitPattern(peer, 'u@dead.example')
     let startedAt = 0
     await peer.restart((file) => {
       multiply(file, first, messages)
@@ -66,13 +66,13 @@ export async function measureBacklog(messages: number, load: Load): Promise<Back
 const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000))
 
 /** The id of an email whose rows are the pattern of the others. */
-async function submitForDeadHost({ httpPort, token }: SternaPeer): Promise<string> {
+export async function submitPattern({ httpPort, token }: SternaPeer, to: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${httpPort}/api/emails`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       from: 'bench@sender.example',
-      to: 'u@dead.example',
+      to,
       subject: 'Your receipt',
       text: 'Thank you for your order.',
     }),
@@ -82,7 +82,7 @@ async function submitForDeadHost({ httpPort, token }: SternaPeer): Promise<strin
 }
 
 /** Copies the rows that the server wrote for an email, whatever their columns, and makes all of them overdue. */
-function multiply(file: string, messageId: string, copies: number): void {
+export function multiply(file: string, messageId: string, copies: number): void {
   const database = new Database(file)
   const copy = (table: string, key: string, replaced: Record<string, string>): Database.Statement => {
     const columns = (database.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name)

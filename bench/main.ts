@@ -16,6 +16,7 @@ import { measureHttp, type HttpFigures } from './http-accept.ts'
 import { checkAllocations, keepAllocations } from './kept-allocations.ts'
 import { markdownTable } from './markdown-table.ts'
 import { compareNodes } from './nodes.ts'
+import { fairnessHeading, fairnessRows, measureFairness } from './fairness.ts'
 import { help, options, unknownCases } from './options.ts'
 import { figuresHeading, figuresRows, measureInTurn, type PeerFigures } from './peers-in-turn.ts'
 import { hasPostfixAndOpenDkim } from './postfix-peer.ts'
@@ -84,7 +85,9 @@ async function inTurn(): Promise<number> {
   if (http) sayHttp(http)
   const backlog = values.case.includes('backlog') ? await measureBacklog(Number(values.backlog), loadOf(cases['2kb'] as Case)) : null
   if (backlog) say(`\n${markdownTable(backlogRows(backlog))}`)
-  if (values.json) console.log(JSON.stringify({ object: 'benchmark', machine, rounds, smtp, http, backlog }, null, 2))
+  const fairness = values.case.includes('fairness') ? await measureFairness(values.waiting.split(',').map(Number)) : null
+  if (fairness) say(`\n${markdownTable([fairnessHeading, ...fairnessRows(fairness)])}`)
+  if (values.json) console.log(JSON.stringify({ object: 'benchmark', machine, rounds, smtp, http, backlog, fairness }, null, 2))
   return 0
 }
 

@@ -28,6 +28,7 @@ export const options = {
   allocations: { type: 'boolean', default: false, meaning: 'only the bytes that each thread allocates for a message' },
   check: { type: 'boolean', default: false, meaning: 'with --allocations: whether they are those of bench/allocations.json' },
   keep: { type: 'boolean', default: false, meaning: 'with --allocations: write them to bench/allocations.json' },
+  waiting: { type: 'string', default: '6000,100000', value: 'N,...', meaning: 'how many messages wait in the case fairness' },
   backlog: { type: 'string', default: '1000000', value: 'N', meaning: 'how many messages wait in the case backlog' },
   json: { type: 'boolean', default: false, meaning: 'one object at the end instead of tables' },
   help: { type: 'boolean', default: false, meaning: 'this text' },
@@ -35,6 +36,7 @@ export const options = {
 
 const otherCases = {
   backlog: 'many messages are overdue for a host that is dead, and others come for one that is not',
+  fairness: 'single messages of one account while many of another wait, at hosts that take 50 ms a message; 50 every 200 ms',
   http: 'accepted over HTTP: 2 KB of HTML, 50 connections, nothing delivered meanwhile',
 }
 

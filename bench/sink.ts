@@ -19,6 +19,7 @@ export interface Received {
   lastAt: number
   /** From the first command for a message to its arrival. */
   p50Ms: number
+  p95Ms: number
   p99Ms: number
   cpuSeconds: number
   /** TLS handshakes, and those that resumed a session. */
@@ -40,11 +41,13 @@ export interface SinkOptions {
   starttls?: boolean
   /** How long it takes to answer the end of a message. */
   delayMs?: number
+  /** That of another sink, at another address; default: a free one. */
+  port?: number
 }
 
 /** @param host an address of its own, 127.x, for it is what a name server tells */
-export async function startSink(host: string, { starttls = false, delayMs = 0 }: SinkOptions = {}): Promise<Sink> {
-  const port = await freePort()
+export async function startSink(host: string, { starttls = false, delayMs = 0, port: given }: SinkOptions = {}): Promise<Sink> {
+  const port = given ?? (await freePort())
   const certificate = starttls ? await testCertificate(['sink.example']) : null
   const child = fork(new URL('smtp-sink.ts', import.meta.url), [host, String(port), JSON.stringify(certificate), String(delayMs)])
   await once(child, 'message')

@@ -122,6 +122,7 @@ function tell(): void {
     signed,
     lastAt,
     p50Ms: quantile(latencies, 0.5),
+    p95Ms: quantile(latencies, 0.95),
     p99Ms: quantile(latencies, 0.99),
     cpuSeconds: (user + system) / 1e6,
     handshakes,

@@ -19,6 +19,8 @@ const probeModule = new URL('allocation-probe.js', import.meta.url).href
 export interface SternaPeer extends Peer {
   httpPort: number
   token: string
+  /** Those of the other accounts, by name. */
+  tokens: Readonly<Record<string, string>>
   /** The UNIX sockets of allocation-probe.js, one for each node. */
   probes: string[]
   /** The first process of PostgreSQL; null: the database is in files. */
@@ -43,6 +45,8 @@ export interface SternaOptions {
   quota?: boolean
   /** More names that the name servers know. */
   zone?: FakeZone
+  /** More accounts; each sends from a domain of its own, NAME.example. */
+  others?: string[]
 }
 
 /** A server as it is run in production, with a directory of its own and name servers that know the bench domains. */
@@ -57,6 +61,7 @@ export async function startSterna(
     nodes,
     settings = {},
     quota = false,
+    others = [],
   }: SternaOptions,
 ): Promise<SternaPeer> {
   const directory = mkdtempSync(join(tmpdir(), 'sterna-bench-'))
@@ -103,6 +108,13 @@ export async function startSterna(
   sterna('domain', 'verify', 'sender.example', '--manual')
   if (quota) sterna('account', 'quota', 'bench', '--day', '10000000')
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')
+  const tokens: Record<string, string> = {}
+  for (const name of others) {
+    sterna('account', 'create', name, '--plan', 'unbounded')
+    sterna('domain', 'add', `${name}.example`, '--account', name)
+    sterna('domain', 'verify', `${name}.example`, '--manual')
+    tokens[name] = sterna('key', 'create', '--account', name, '--permission', 'full_access')
+  }
   const endpoint = webhooks ? await startEndpoint() : null
   if (endpoint) sterna('webhook', 'add', endpoint.url, '--account', 'bench')
   let servers: ChildProcess[] = []
@@ -124,6 +136,7 @@ export async function startSterna(
     ports,
     httpPort,
     token,
+    tokens,
     probes,
     postgresPid: postgres?.pid ?? null,
     user: 'any',

@@ -15,7 +15,7 @@ interface UntakenRow extends Row {
   overdue_21600: number
 }
 
-/** All from the index recipient_due, whose entries take about 30 bytes each. */
+/** All from the index recipient_due, whose entries take about 60 bytes each. */
 const untaken = `
   select count(*) as waiting, count(case when due_at <= :now then 1 end) as due,
          count(case when due_at <= :now - 60000 then 1 end) as overdue_60,

@@ -17,6 +17,9 @@ import type { Config } from '../platform/config/settings.ts'
 import { signatureLifetimeMs } from '../mail-out/delivery/dkim-sign.ts'
 import { policyFetcher } from '../mail-out/delivery/policy-fetcher.ts'
 import { StsPolicies } from '../mail-out/mta-sts/sts-policies.ts'
+import { smarthostGrantOf } from '../mail-out/oauth/smarthost-grant.ts'
+import { SmarthostTokens } from '../mail-out/oauth/smarthost-tokens.ts'
+import { tokenFetcher } from '../mail-out/delivery/token-fetcher.ts'
 import { dnsResolver, type DnsResolver } from '../platform/dns/dns-resolver.ts'
 import { LargeWorker } from './large-work/large-worker.ts'
 import { Health } from '../platform/health.ts'
@@ -94,6 +97,7 @@ export interface Core extends Opened {
   policies: AccountPolicies
   quotas: MailQuotas
   stsPolicies: StsPolicies
+  smarthostTokens: SmarthostTokens
   erasedAddress: ErasedAddress
   erasedListing: ErasedListing
 }
@@ -200,6 +204,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
     policies,
     quotas,
     stsPolicies: new StsPolicies({ ...opened, fetch: policyFetcher(config, opened.resolver, opened.policyPort) }),
+    smarthostTokens: new SmarthostTokens({ ...opened, fetch: tokenFetcher(config, opened.resolver) }, smarthostGrantOf(config)),
     erasedAddress,
     erasedListing: new ErasedListing(db),
   }

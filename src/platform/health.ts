@@ -17,7 +17,12 @@ const messages = {
     'had TLSA records waits at least an hour, and then leaves as if there were no DANE. Make them validate again; sterna doctor shows whether they do.',
   smarthost_login:
     'The smarthost refuses our login. Mail waits and does not bounce. The log has its reply: ' +
-    'correct delivery.smarthost_user and the password, and restart.',
+    'correct delivery.smarthost_user and the password, and restart. With OAuth 2, sterna doctor says what the reply means.',
+  smarthost_off:
+    'There are no access tokens for the smarthost, so mail waits and does not bounce. Nothing is tried again by itself: {reason} Once that is ' +
+    'mended, run sterna smarthost retry.',
+  smarthost_token:
+    'No access token for the smarthost can be fetched now, so mail waits and does not bounce: {reason} It is tried again by itself.',
   queue_stalled:
     'Mail is due, but none has moved for a quarter of an hour. The log says what fails; "sterna queue list" shows the waiting mail. ' +
     'A restart retries what is in hand.',

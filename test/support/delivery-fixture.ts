@@ -17,6 +17,7 @@ import { Ipv6Refusals } from '../../src/mail-out/delivery/ipv6-refusals.ts'
 import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troubles.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
+import { SmarthostAccess } from '../../src/mail-out/delivery/smarthost-access.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import type { TlsSession } from '../../src/mail-out/delivery/tls-session.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
@@ -175,6 +176,7 @@ export function testDelivery(
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(now),
       loginGate: new LoginGate(() => {}),
+      smarthostAccess: new SmarthostAccess(() => {}),
       lease,
     },
     tlsTroubles: new TlsTroubles(),

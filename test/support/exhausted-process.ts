@@ -13,6 +13,7 @@ import { Ipv6Refusals } from '../../src/mail-out/delivery/ipv6-refusals.ts'
 import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troubles.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
+import { SmarthostAccess } from '../../src/mail-out/delivery/smarthost-access.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
@@ -42,6 +43,7 @@ const services = {
     pipelining: new PipeliningTroubles(),
     sessions: new TlsSessions(Date.now),
     loginGate: new LoginGate(() => {}),
+    smarthostAccess: new SmarthostAccess(() => {}),
     lease: new LeaseDeadline(),
   },
   tlsTroubles: new TlsTroubles(),

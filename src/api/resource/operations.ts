@@ -16,6 +16,7 @@ import { explainOperations } from './explain-operations.ts'
 import { feedbackOperations } from './feedback-operations.ts'
 import { findOperations } from './find-operations.ts'
 import { metricsOperations } from './metrics-operations.ts'
+import { smarthostOperations } from './smarthost-operations.ts'
 import { mtaStsOperations } from './mta-sts-operations.ts'
 import { nodeOperations } from './node-operations.ts'
 import { passkeyOperations } from './passkey-operations.ts'
@@ -70,6 +71,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...nodeOperations(services),
     ...tlsReportOperations(services),
     ...mtaStsOperations(services),
+    ...smarthostOperations(services),
     ...metricsOperations(services),
     ...sessionOperations(services),
     ...passwordOperations(services),

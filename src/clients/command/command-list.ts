@@ -20,6 +20,7 @@ import { reportCommands } from './report-commands.ts'
 import { rotateCommands } from './rotate-command.ts'
 import { routeCommands } from './route-commands.ts'
 import { sendTestCommands } from './send-test-command.ts'
+import { smarthostCommands } from './smarthost-commands.ts'
 import { storeCommands } from './store-commands.ts'
 import { suppressionCommands } from './suppression-commands.ts'
 import { templateCommands } from './template-commands.ts'
@@ -52,7 +53,15 @@ export const commandGroups: readonly { title: string; commands: readonly Command
   { title: 'Templates', commands: templateCommands },
   {
     title: 'Mail',
-    commands: [...sendTestCommands, ...messageCommands, ...queueCommands, ...reportCommands, ...tlsReportCommands, ...routeCommands],
+    commands: [
+      ...sendTestCommands,
+      ...messageCommands,
+      ...queueCommands,
+      ...reportCommands,
+      ...tlsReportCommands,
+      ...routeCommands,
+      ...smarthostCommands,
+    ],
   },
   { title: 'Recipients', commands: [...suppressionCommands, ...importCommands, ...eraseCommands] },
   {

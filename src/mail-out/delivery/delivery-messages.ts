@@ -7,6 +7,7 @@ import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
 import type { KnownSts } from '../mta-sts/known-sts.ts'
+import type { KnownToken } from '../oauth/known-token.ts'
 import type { SessionSum } from './session-tally.ts'
 import type { Smarthost } from './smarthost.ts'
 
@@ -69,6 +70,7 @@ export type ToThread =
   | { type: 'mta-sts partial' }
   /** All that follows from what was wanted has been told; `isRead`: false if the store cannot be read or written. */
   | { type: 'mta-sts answer'; domain: string; id: string | null; isRead: boolean }
+  | { type: 'smarthost token'; known: KnownToken }
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =
@@ -82,6 +84,8 @@ export type FromThread =
   | { type: 'unvalidated'; servers: string[] }
   /** Why the smarthost refused us; null: it accepted us. */
   | { type: 'login'; refusal: string | null }
+  /** Another access token for the smarthost than that with this serial; what is known then is told, whether there is one or not. */
+  | { type: 'smarthost token wanted'; serial: number }
   /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
   /** The policy that the DNS announces under this id; null: what is stored. */

@@ -23,6 +23,7 @@ import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { hostKey, ownNames } from './route.ts'
 import { SessionTally } from './session-tally.ts'
+import { SmarthostAccess } from './smarthost-access.ts'
 import { LoginGate } from './smarthost-login.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import { postQuantumGroup, trustContexts } from './tls-policy.ts'
@@ -82,6 +83,8 @@ function receive(message: ToThread): void {
       return services.sts?.learnPartial()
     case 'mta-sts answer':
       return services.sts?.answered(message.domain, message.id, message.isRead)
+    case 'smarthost token':
+      return services.connection.smarthostAccess.learn(message.known)
     case 'stop':
       void stop(message.graceMs)
   }
@@ -153,6 +156,7 @@ function deliverServices(): DeliverServices {
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
+      smarthostAccess: new SmarthostAccess((serial) => outbox.add({ type: 'smarthost token wanted', serial })),
       lease: new LeaseDeadline(settings.leaseCells),
     },
     tlsTroubles: new TlsTroubles(),

@@ -11,6 +11,7 @@ import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
 import { heldPolicies, type KnownSts } from '../mta-sts/known-sts.ts'
+import type { KnownToken } from '../oauth/known-token.ts'
 import { Outbox } from './outbox.ts'
 import type { SessionSum } from './session-tally.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
@@ -38,6 +39,8 @@ export interface Delivery {
   setClassicalHost(host: ClassicalHost): void
   /** What is known of the MTA-STS policy of a domain. */
   setStsPolicy(known: KnownSts): void
+  /** What is known of the access token for the smarthost. */
+  setSmarthostToken(known: KnownToken): void
   /** Lets transactions under way finish for this long, then breaks them off; mail that has not begun is postponed. */
   stop(graceMs: number): Promise<void>
 }
@@ -50,6 +53,7 @@ interface Known {
   stsPolicies: LRUCache<string, KnownSts>
   /** True if some had no room there. */
   isStsPartial: boolean
+  smarthostToken: KnownToken | null
 }
 
 /** Who hears about what the threads see besides the attempts. */
@@ -60,6 +64,8 @@ export interface Told {
   unvalidated(servers: string[]): void
   /** Why the smarthost refuses our mail; null: it does not. */
   login(refusal: string | null): void
+  /** The smarthost refuses the access token with this serial, or there is none. What is known then is to be set before this resolves; it must not reject. */
+  smarthostTokenWanted(serial: number): Promise<void>
   /** A host was found to drop large hellos, or to do so no longer. */
   classicalHost(host: ClassicalHost): void
   /** TLS sessions of the last seconds, with `countsSessions`. */
@@ -78,6 +84,7 @@ export const nobody: Told = {
   lookUp: () => {},
   unvalidated: () => {},
   login: () => {},
+  smarthostTokenWanted: async () => {},
   classicalHost: () => {},
   stsWanted: async () => true,
   stsUsed: () => {},
@@ -108,6 +115,7 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
     classicalHosts: lastUsed(maxClassicalHosts),
     stsPolicies: heldPolicies(() => (known.isStsPartial = true)),
     isStsPartial: false,
+    smarthostToken: null,
   }
   const start = (onCrash: OnCrash): DeliveryThread => {
     const settings = newCells ? { ...options, sharedCells: newCells() } : options
@@ -143,7 +151,10 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
 }
 
 /** Hands on what one thread has found, and keeps it for those that replace crashed ones. */
-function sharing(known: Known, tellAll: (message: ToThread) => void): Pick<Delivery, 'setClassicalHost' | 'setStsPolicy'> {
+function sharing(
+  known: Known,
+  tellAll: (message: ToThread) => void,
+): Pick<Delivery, 'setClassicalHost' | 'setStsPolicy' | 'setSmarthostToken'> {
   return {
     setClassicalHost(host) {
       if (host.foundAt === null) known.classicalHosts.delete(host.key)
@@ -153,6 +164,10 @@ function sharing(known: Known, tellAll: (message: ToThread) => void): Pick<Deliv
     setStsPolicy(policy) {
       known.stsPolicies.set(policy.domain, policy)
       tellAll({ type: 'mta-sts', known: policy })
+    },
+    setSmarthostToken(token) {
+      known.smarthostToken = token
+      tellAll({ type: 'smarthost token', known: token })
     },
   }
 }
@@ -234,6 +249,7 @@ class DeliveryThread {
     for (const host of known.classicalHosts.values()) this.tell({ type: 'classical host', host })
     for (const policy of known.stsPolicies.values()) this.tell({ type: 'mta-sts', known: policy })
     if (known.isStsPartial) this.tell({ type: 'mta-sts partial' })
+    if (known.smarthostToken) this.tell({ type: 'smarthost token', known: known.smarthostToken })
   }
 
   #receive(message: FromThread): void {
@@ -248,6 +264,7 @@ class DeliveryThread {
     if (message.type === 'mta-sts wanted') return void this.#askSts(message.domain, message.id)
     if (message.type === 'mta-sts used') return this.#services.told.stsUsed(message.domain)
     if (message.type === 'tls sessions') return this.#services.told.tlsSessions(message.sums)
+    if (message.type === 'smarthost token wanted') return void this.#services.told.smarthostTokenWanted(message.serial)
     if (message.type === 'login') return this.#services.told.login(message.refusal)
     if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)

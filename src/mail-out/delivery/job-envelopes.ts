@@ -20,9 +20,6 @@ interface JobEnvelopesServices {
   delivery: Pick<Delivery, 'addKey' | 'dropKey'>
 }
 
-/** The server's own mail carries nothing by which anything could come back. */
-const anonymous = (): RecipientEnvelope => ({ reversePath: '', traceFields: '', fields: [] })
-
 /** Decides how each message leaves, and hands delivery each signing key once. */
 export class JobEnvelopes {
   readonly #services: JobEnvelopesServices
@@ -42,10 +39,12 @@ export class JobEnvelopes {
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
     const isOwn = message.accountId === systemAccountId
     if (!domain)
-      return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, tracking: null, envelopeOf: anonymous } : null
+      return isOwn
+        ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, tracking: null, envelopeOf: identity.anonymous }
+        : null
     const { signingKeys, tls, knownName } = domain
     for (const { id } of signingKeys) this.#give(id)
-    if (isOwn) return { signingKeys, tls, fields: [], knownName, tracking: null, envelopeOf: anonymous }
+    if (isOwn) return { signingKeys, tls, fields: [], knownName, tracking: null, envelopeOf: identity.anonymous }
     const fields = identity.fieldsOf(message, domain)
     return {
       signingKeys,

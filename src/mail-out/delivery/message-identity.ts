@@ -31,6 +31,8 @@ interface IdentityServices {
   unsubscribe: () => UnsubscribeContext
   /** The last part of Feedback-ID. */
   feedbackSender: string
+  /** The reverse-path of all mail, where the smarthost takes no other; default: bounces come to an address of each recipient's own. */
+  sender?: string | null
 }
 
 /** What a message carries for one recipient alone. */
@@ -63,6 +65,9 @@ export class MessageIdentity {
     return name
   }
 
+  /** The server's own mail carries nothing by which anything could come back to it. */
+  readonly anonymous = (): RecipientEnvelope => ({ reversePath: this.#services.sender ?? '', traceFields: '', fields: [] })
+
   /** What belongs to one recipient alone. */
   envelopeOf(
     message: IdentifiedMessage,
@@ -78,7 +83,7 @@ export class MessageIdentity {
       const url = unsubscribeUrl({ accountId, messageId, sandbox, address: forwardPath, topic }, unsubscribe())
       fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
     }
-    const reversePath = message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`
+    const reversePath = this.#services.sender ?? (message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`)
     return { reversePath, traceFields: traceFieldOf(token('reference')), fields }
   }
 }

@@ -5,7 +5,9 @@ import type { ClassicalHosts } from './classical-hosts.ts'
 import { MxConnection } from './mx-connection.ts'
 import { bounce, deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
 import { hostText, type RouteHost } from './route.ts'
+import type { Smarthost } from './smarthost.ts'
 import type { PipeliningTroubles } from './pipelining-troubles.ts'
+import { logInByToken, type SmarthostAccess } from './smarthost-access.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
@@ -25,6 +27,7 @@ export interface ConnectionServices extends HandshakeServices {
   noteSession: ((session: TlsSession) => void) | null
   /** How we log in to the smarthost. */
   loginGate: LoginGate
+  smarthostAccess: SmarthostAccess
   /** When what we have in hand may be another node's. */
   lease: Pick<LeaseDeadline, 'isPast'>
 }
@@ -127,8 +130,9 @@ const hasTlsTrouble = (opened: Opened | OutOfSockets): boolean =>
 
 async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   const { host, policy, services, transcript, seen } = opening
-  const refusal = host.smarthost?.login && services.loginGate.refusal
-  if (refusal) {
+  const login = host.smarthost?.login
+  const refusal = login ? await whyNoLogin(opening, login) : null
+  if (refusal !== null) {
     opening.call?.socket.destroy()
     return notOpened(deferral('policy', where(host, refusal)))
   }
@@ -152,6 +156,13 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   }
   const objection = noteShown(opening, { is: 'not offered' })
   return objection ? notOpened(objection, dialogue) : loggedIn(dialogue, opening, { tls: null, extensions })
+}
+
+/** Why it is known before a connection that no login succeeds; null if it is not. */
+async function whyNoLogin({ services, at }: Opening, login: NonNullable<Smarthost['login']>): Promise<string | null> {
+  if (services.loginGate.refusal !== null || 'password' in login) return services.loginGate.refusal
+  const found = await services.smarthostAccess.find(at)
+  return 'trouble' in found ? found.trouble : null
 }
 
 interface Dialled {
@@ -252,17 +263,20 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTl
 /** The connection, ready for mail. */
 async function loggedIn(
   dialogue: SmtpDialogue,
-  { host, policy, services }: Opening,
+  { host, policy, services, at }: Opening,
   { tls, refused, extensions }: Session,
 ): Promise<Opened> {
-  const { timeouts, loginGate, lease, pipelining } = services
+  const { timeouts, loginGate, smarthostAccess: access, lease, pipelining } = services
   const mayPipeline = pipelining.allows(host, performance.now())
   const connection = new MxConnection({ dialogue, extensions, policy, tls, refused, host, timeouts, lease, mayPipeline })
-  const credentials = host.smarthost?.login
-  if (!credentials) return connection
+  const { smarthost } = host
+  if (!smarthost?.login) return connection
+  const { login } = smarthost
   const offered = extensions.get('AUTH')?.split(' ') ?? []
   const how = { offered, isVerified: tls?.verified === true, timeoutMs: timeouts.command }
-  const failed = await loginGate.run(() => logIn(dialogue, credentials, how))
+  const failed = await loginGate.run(() =>
+    'password' in login ? logIn(dialogue, login, how) : logInByToken(dialogue, { smarthost, user: login.user, access, now: at }, how),
+  )
   return failed ? notOpened(deferral('policy', where(host, failed.reason)), dialogue) : connection
 }
 

@@ -1,10 +1,18 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** The credentials. */
+/** The credentials by a password. */
 export interface Credentials {
   user: string
   password: string
+}
+
+/** The credentials by an access token of OAuth 2, and the host that it is presented to. */
+export interface TokenCredentials {
+  user: string
+  accessToken: string
+  host: string
+  port: number
 }
 
 /** Our side of one exchange (RFC 4422): texts before base64. */
@@ -21,15 +29,33 @@ interface SaslExchange {
 export class SaslFault extends Error {}
 
 /** In order of preference. The first two reveal the password itself. */
-const mechanismNames = ['PLAIN', 'LOGIN', 'SCRAM-SHA-256', 'CRAM-MD5'] as const
-export type MechanismName = (typeof mechanismNames)[number]
-const tellsPassword = (name: MechanismName): boolean => name === 'PLAIN' || name === 'LOGIN'
+const passwordMechanisms = ['PLAIN', 'LOGIN', 'SCRAM-SHA-256', 'CRAM-MD5'] as const
+type PasswordMechanism = (typeof passwordMechanisms)[number]
+/** In order of preference. Both reveal the token. */
+const tokenMechanisms = ['OAUTHBEARER', 'XOAUTH2'] as const
+type TokenMechanism = (typeof tokenMechanisms)[number]
 
-/** The host's mechanisms that we may use: only a proven host gets the password itself. */
-export const usableMechanisms = (offered: string[], isVerified: boolean): MechanismName[] =>
-  mechanismNames.filter((name) => offered.includes(name) && (isVerified || !tellsPassword(name)))
+/** A mechanism that the host offers and we may use. */
+export interface UsableMechanism {
+  name: PasswordMechanism | TokenMechanism
+  start(): SaslExchange
+}
 
-export function startExchange(name: MechanismName, credentials: Credentials, nonce = randomBytes(18).toString('base64')): SaslExchange {
+/** The host's mechanisms that we may use: only a proven host gets the password or the token itself. */
+export function usableMechanisms(offered: string[], credentials: Credentials | TokenCredentials, isVerified: boolean): UsableMechanism[] {
+  if ('accessToken' in credentials) {
+    return tokenMechanisms
+      .filter((name) => offered.includes(name) && isVerified)
+      .map((name) => ({ name, start: () => startTokenExchange(name, credentials) }))
+  }
+  return passwordMechanisms
+    .filter((name) => offered.includes(name) && (isVerified || !tellsPassword(name)))
+    .map((name) => ({ name, start: () => startExchange(name, credentials) }))
+}
+
+const tellsPassword = (name: PasswordMechanism): boolean => name === 'PLAIN' || name === 'LOGIN'
+
+export function startExchange(name: PasswordMechanism, credentials: Credentials, nonce = randomBytes(18).toString('base64')): SaslExchange {
   switch (name) {
     case 'PLAIN':
       return plain(credentials)
@@ -41,6 +67,22 @@ export function startExchange(name: MechanismName, credentials: Credentials, non
       return cramMd5(credentials)
   }
 }
+
+/** A token that is refused comes back as a challenge; the answer to that has the host refuse the login. */
+export function startTokenExchange(name: TokenMechanism, { user, accessToken, host, port }: TokenCredentials): SaslExchange {
+  const bearer = `auth=Bearer ${accessToken}\x01\x01`
+  return name === 'XOAUTH2'
+    ? { initial: `user=${user}\x01${bearer}`, respond: () => '', isServerProved: () => true }
+    : // RFC 7628 3.1, 3.2.3
+      {
+        initial: `n,a=${escaped(user)},\x01host=${host}\x01port=${port}\x01${bearer}`,
+        respond: () => '\x01',
+        isServerProved: () => true,
+      }
+}
+
+/** RFC 5801 4. */
+const escaped = (name: string): string => name.replaceAll('=', '=3D').replaceAll(',', '=2C')
 
 /** RFC 4616. */
 const plain = ({ user, password }: Credentials): SaslExchange => ({
@@ -84,7 +126,7 @@ class ScramExchange implements SaslExchange {
 
   constructor({ user, password }: Credentials, nonce: string) {
     // RFC 4013 does more, for characters that no provider hands out.
-    const name = user.normalize('NFKC').replaceAll('=', '=3D').replaceAll(',', '=2C')
+    const name = escaped(user.normalize('NFKC'))
     this.#password = password.normalize('NFKC')
     this.#nonce = nonce
     this.initial = `n,,n=${name},r=${nonce}`

@@ -1,12 +1,12 @@
 import { formatReply } from '../../platform/smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
-import { SaslFault, startExchange, usableMechanisms, type Credentials, type MechanismName } from './sasl.ts'
+import { SaslFault, usableMechanisms, type Credentials, type TokenCredentials, type UsableMechanism } from './sasl.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
-/** The result of a login: null if we are logged in. `isRefused`: the operator has to act. */
-type LoginFailure = { reason: string; isRefused: boolean } | null
+/** The result of a login: null if we are logged in. `isRefused`: the operator has to act. `isOfCredentials`: they were presented, and refused. */
+export type LoginFailure = { reason: string; isRefused: boolean; isOfCredentials?: boolean } | null
 
-interface LoginServices {
+export interface LoginServices {
   /** In capitals, as in EHLO. */
   offered: string[]
   /** True inside TLS with a host of proven identity. */
@@ -21,17 +21,18 @@ const maxCommandLength = 510
 /** Logs in with the first mechanism that the host accepts. Never rejects. */
 export async function logIn(
   dialogue: SmtpDialogue,
-  credentials: Credentials,
+  credentials: Credentials | TokenCredentials,
   { offered, isVerified, timeoutMs }: LoginServices,
 ): Promise<LoginFailure> {
-  const names = usableMechanisms(offered, isVerified)
   let failure: LoginFailure = { reason: notUsable(offered, isVerified), isRefused: true }
-  for (const name of names) {
-    const answer = await exchange(dialogue, { name, credentials, timeoutMs })
+  for (const mechanism of usableMechanisms(offered, credentials, isVerified)) {
+    const { name } = mechanism
+    const answer = await exchange(dialogue, mechanism, timeoutMs)
     if (answer === null) return null
     if (typeof answer === 'string') return { reason: `the login with ${name} was given up: ${answer}`, isRefused: true }
     if ('broken' in answer) return { reason: answer.broken, isRefused: false }
-    failure = { reason: `the login with ${name} was refused: ${formatReply(answer)}`, isRefused: answer.code >= 500 }
+    const isRefused = answer.code >= 500
+    failure = { reason: `the login with ${name} was refused: ${formatReply(answer)}`, isRefused, isOfCredentials: isRefused }
     // RFC 5321 4.2.3: it does not know that mechanism after all. Otherwise another one would fail with the same password.
     if (answer.code !== 504) return failure
   }
@@ -41,15 +42,9 @@ export async function logIn(
 /** SCRAM has two steps, and one more if the first response did not fit into the command. */
 const maxChallenges = 3
 
-interface Exchanging {
-  name: MechanismName
-  credentials: Credentials
-  timeoutMs: number
-}
-
 /** Null if we are logged in; otherwise the reply that refuses us, or what is wrong with the host. */
-async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }: Exchanging): Promise<Heard | string | null> {
-  const ours = startExchange(name, credentials)
+async function exchange(dialogue: SmtpDialogue, { name, start }: UsableMechanism, timeoutMs: number): Promise<Heard | string | null> {
+  const ours = start()
   const withInitial = `AUTH ${name} ${toBase64(ours.initial ?? '')}`
   const isInitialSent = ours.initial !== null && withInitial.length <= maxCommandLength
   dialogue.sendHidden(isInitialSent ? withInitial : `AUTH ${name}`, `AUTH ${name}`)

@@ -9,19 +9,20 @@ export interface Smarthost {
   port: number
   /** Default: opportunistic, by STARTTLS. */
   tls?: { isImplicit: boolean; policy: TlsPolicy }
-  /** Default: none. */
-  login?: Credentials
+  /** Default: none. Without a password, by an access token. */
+  login?: Credentials | { user: string }
 }
 
 /** The smarthost from the settings. */
 export function smarthostOf({ smarthost, smarthostTls, smarthostVerify, ...login }: Config['delivery']): Smarthost | null {
   if (!smarthost) return null
-  const { smarthostUser: user, smarthostPassword } = login
+  const { smarthostUser: user, smarthostPassword: password, smarthostOauth } = login
   const policy = smarthostTls === 'opportunistic' ? smarthostTls : smarthostVerify ? 'verify' : 'require'
   const tls = { isImplicit: smarthostTls === 'implicit', policy } as const
   return {
     ...smarthost,
     tls,
-    ...(user !== null && smarthostPassword !== null && { login: { user, password: smarthostPassword.reveal() } }),
+    ...(user !== null && password !== null && { login: { user, password: password.reveal() } }),
+    ...(user !== null && smarthostOauth !== null && { login: { user } }),
   }
 }

@@ -1,15 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { request, type RequestOptions } from 'node:https'
-import type { LookupFunction, TcpNetConnectOpts } from 'node:net'
+import type { TcpNetConnectOpts } from 'node:net'
+import { guardedLookup, type GuardedLookUps } from '../../platform/connection/guarded-lookup.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
-import type { Resolver } from '../../platform/resolver.ts'
 import { parseStsPolicy, StsFault, type StsPolicy } from './sts-policy.ts'
-
-interface FetchServices {
-  resolver: Pick<Resolver, 'a' | 'aaaa'>
-  /** Whether we may connect to an address: anyone with a DNS zone chooses it. */
-  mayConnect(address: string): boolean
-}
 
 interface FetchSettings {
   /** 443 except in tests. */
@@ -35,7 +29,7 @@ const maxBytes = 64 * 1024
  * Fetches the policy of a domain (RFC 8461 3.3): over HTTPS, with a certificate for that name, without following a redirect, and past any cache.
  * Never rejects.
  */
-export async function fetchStsPolicy(domain: string, services: FetchServices, settings: FetchSettings): Promise<Fetched> {
+export async function fetchStsPolicy(domain: string, services: GuardedLookUps, settings: FetchSettings): Promise<Fetched> {
   try {
     const text = await fetched(`mta-sts.${domain}`, services, settings)
     return { policy: parseStsPolicy(text) }
@@ -50,7 +44,7 @@ function faultType(error: unknown): FetchFault['type'] {
   return /^(?:CERT|DEPTH|SELF|UNABLE|HOSTNAME|ERR_TLS_CERT)_/.test(code) ? 'sts-webpki-invalid' : 'sts-policy-fetch-error'
 }
 
-function fetched(host: string, services: FetchServices, { port, authorities, signal }: FetchSettings): Promise<string> {
+function fetched(host: string, services: GuardedLookUps, { port, authorities, signal }: FetchSettings): Promise<string> {
   return new Promise((resolve, reject) => {
     const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
       host,
@@ -99,26 +93,3 @@ async function textOf(response: IncomingMessage): Promise<string> {
   }
   return Buffer.concat(chunks).toString('utf8')
 }
-
-/** Addresses are checked when the connection is made, and it goes to one that was. */
-const guardedLookup =
-  ({ resolver, mayConnect }: FetchServices): LookupFunction =>
-  (host, { all }, callback) => {
-    Promise.all([resolver.a(host), resolver.aaaa(host)]).then(
-      ([four, six]) => {
-        const found = [
-          ...four.records.map((address) => ({ address, family: 4 })),
-          ...six.records.map((address) => ({ address, family: 6 })),
-        ]
-        const allowed = found.filter(({ address }) => mayConnect(address))
-        const [first] = allowed
-        if (!first) return callback(new Error(whyNone(host, found[0]?.address)), '')
-        if (all) return callback(null, allowed)
-        callback(null, first.address, first.family)
-      },
-      (error: Error) => callback(error, ''),
-    )
-  }
-
-const whyNone = (host: string, found: string | undefined): string =>
-  found === undefined ? `the name ${host} has no address` : `${host} is at ${found}, which is not a public address`

@@ -4,6 +4,7 @@ import { SternaError } from '../errors.ts'
 import { faultOfBaseUrl } from './base-url.ts'
 import { givenNames, readConfigurationFile, type Given } from './configuration-file.ts'
 import { nearestName } from './nearest-name.ts'
+import { faultOfOauth } from './oauth-settings.ts'
 import { path, Secret, SettingFault } from './setting-types.ts'
 import {
   camelCase,
@@ -181,8 +182,13 @@ function checkAcme(values: Values, faults: string[]): void {
     faults.push(`acme.enabled: no authority issues a certificate for ${hostname}. Set hostname to the full name of this server.`)
 }
 
-/** A login needs both of its settings, and a smarthost. */
+/** A login needs a smarthost, and all of its settings. */
 function checkSmarthost(values: Values, faults: string[]): void {
+  const faultOfLogin = faultOfOauth((name) => values.get(name as SettingName))
+  if (faultOfLogin !== null) return void faults.push(faultOfLogin)
+  if (values.get('delivery.smarthost_sender') !== null && values.get('delivery.smarthost') === null)
+    return void faults.push('delivery.smarthost_sender: there is no delivery.smarthost that it is for. Set it too.')
+  if (values.get('delivery.smarthost_oauth') !== null) return
   const given = (['delivery.smarthost_user', 'delivery.smarthost_password'] as const).filter((name) => values.get(name) !== null)
   if (given.length === 0) return
   if (values.get('delivery.smarthost') === null) faults.push(`${given[0]}: there is no delivery.smarthost to log in to. Set it too.`)

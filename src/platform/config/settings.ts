@@ -1,6 +1,7 @@
 import { defaultBaseUrl } from './base-url.ts'
 import { logLevels } from '../log-level.ts'
 import { dnssecProbe } from './dnssec-probe.ts'
+import { fixedSender, oauthTenant, standardScope, standardTokenUrl, tokenUrl } from './oauth-settings.ts'
 import { recipientTls } from './recipient-tls.ts'
 import { sourceAddresses } from './source-address.ts'
 import * as type from './setting-types.ts'
@@ -16,7 +17,7 @@ interface KnownSettings {
 export interface Setting<T> {
   type: type.SettingType<T>
   /** As a user would write it in the file. */
-  default: string | number | boolean | null | Record<string, number> | ((known: KnownSettings) => string)
+  default: string | number | boolean | null | Record<string, number> | ((known: KnownSettings) => string | null)
   /** How the documentation describes a computed default. */
   defaultInWords?: string
   doc: string
@@ -292,7 +293,7 @@ export const settings = {
     type.optional(type.hostPort(25)),
     null,
     "A host that relays all mail, as host:port (default port 25), instead of the recipients' MX hosts. It must accept this server " +
-      'by its address, or by smarthost_user and a password; then the usual port is 587.',
+      'by its address, or by smarthost_user and a password or OAuth 2; then the usual port is 587.',
   ),
   'delivery.smarthost_user': setting(
     type.optional(type.text),
@@ -301,6 +302,51 @@ export const settings = {
       'certificate; otherwise it uses SCRAM-SHA-256 or CRAM-MD5.',
   ),
   'delivery.smarthost_password': setting(type.optional(type.secret), null, 'The password of smarthost_user.'),
+  'delivery.smarthost_oauth': setting(
+    type.optional(type.choice('microsoft', 'google', 'other')),
+    null,
+    'Logs in to the smarthost as smarthost_user by OAuth 2, with an access token of this provider instead of a password. See smarthosts.md.',
+  ),
+  'delivery.smarthost_oauth_grant': setting(
+    type.choice('client_credentials', 'refresh_token'),
+    (known) => (known.valueOf('delivery.smarthost_oauth') === 'google' ? 'refresh_token' : 'client_credentials'),
+    'How access tokens are got: by the client secret alone (client_credentials), or by what a person has granted with ' +
+      'sterna smarthost authorize (refresh_token).',
+    'refresh_token with google, else client_credentials',
+  ),
+  'delivery.smarthost_oauth_client_id': setting(
+    type.optional(type.text),
+    null,
+    'The id of the application that is registered with the provider.',
+  ),
+  'delivery.smarthost_oauth_client_secret': setting(
+    type.optional(type.secret),
+    null,
+    'The secret of that application. A public application, with refresh_token, has none.',
+  ),
+  'delivery.smarthost_oauth_tenant': setting(
+    type.optional(oauthTenant),
+    null,
+    'With microsoft: the tenant, by its id or by one of its domains.',
+  ),
+  'delivery.smarthost_oauth_token_url': setting(
+    type.optional(tokenUrl),
+    (known) => standardTokenUrl(known.valueOf('delivery.smarthost_oauth'), known.valueOf('delivery.smarthost_oauth_tenant')),
+    'Where access tokens are got: https, or http on this machine. smarthost_ca counts for it too.',
+    "the provider's",
+  ),
+  'delivery.smarthost_oauth_scope': setting(
+    type.optional(type.text),
+    (known) => standardScope(known.valueOf('delivery.smarthost_oauth'), known.valueOf('delivery.smarthost_oauth_grant')),
+    'What the access token is for.',
+    "what the provider's SMTP server requires; with other, none is asked for",
+  ),
+  'delivery.smarthost_sender': setting(
+    type.optional(type.emailAddress),
+    (known) => fixedSender(known.valueOf('delivery.smarthost_oauth'), known.valueOf('delivery.smarthost_user')),
+    'The envelope sender (MAIL FROM) of all mail, for a smarthost that takes no other. Bounces then come to that mailbox, and not to Sterna.',
+    'smarthost_user with microsoft and google; otherwise each message has an address of its own for its bounces',
+  ),
   'delivery.smarthost_tls': setting(
     type.choice('opportunistic', 'starttls', 'implicit'),
     (known) => {

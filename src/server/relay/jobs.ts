@@ -33,7 +33,7 @@ export async function startJobs(services: Services & ListenerTools, stops: Stop[
 }
 
 function jobsOfOne(services: Services): Job[] {
-  const { clock, db, audit, sendingDomains, rollup, sharedHits, tlsReports, stsPolicies } = services
+  const { clock, db, audit, sendingDomains, rollup, sharedHits, tlsReports, stsPolicies, smarthostTokens } = services
   const kept = keptBy(services)
   const retention = new Retention(db, kept)
   const search = searchIndex(services)
@@ -51,6 +51,7 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
     { name: 'hosts that drop large hellos', cron, run: () => sweepClassicalHosts(db, clock.now()) },
     { name: 'MTA-STS policies', cron, run: () => stsPolicies.keepUp() },
+    { name: 'access token for the smarthost', cron, run: () => smarthostTokens.keepUp() },
     { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
   ]
 }

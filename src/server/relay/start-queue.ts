@@ -3,6 +3,7 @@ import { startDelivery, type Delivery, type Told } from '../../mail-out/delivery
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
 import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
 import { ResolverWatch } from '../../mail-out/delivery/resolver-watch.ts'
+import { usableToken, type KnownToken } from '../../mail-out/oauth/known-token.ts'
 import { ClassicalHostList } from '../../mail-out/queue/classical-host-list.ts'
 import { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
@@ -31,7 +32,7 @@ type QueueServices = Opened & {
 
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(services: QueueServices, stops: Stop[]): Promise<QueueRunner> {
-  const { config, shares, health, log, metrics, metricsPage, accounts, nodes, stsPolicies } = services
+  const { config, shares, health, log, metrics, metricsPage, accounts, nodes, stsPolicies, smarthostTokens } = services
   if (config.mode !== 'sandbox') await checkSources(config.delivery.sourceAddresses, log)
   const resolverWatch = new ResolverWatch(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
@@ -49,6 +50,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
       tlsSessions: (sums) => services.sessionCounts?.add(sums),
       ...nameServersHeard(resolverWatch, health),
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
+      smarthostTokenWanted: (serial) => smarthostTokens.renew(serial),
       classicalHost: (host) => {
         classicalHosts
           .set(host)
@@ -77,9 +79,21 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   followDestinations(queue, services)
   await classicalHosts.load()
   await stsPolicies.follow((known) => delivery.setStsPolicy(known))
+  await smarthostTokens.follow((known) => {
+    delivery.setSmarthostToken(known)
+    noteTrouble(known, services)
+  })
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue
+}
+
+/** A provider that refuses needs a human. One that is down concerns nobody while there is a token. */
+function noteTrouble(known: KnownToken, { health, clock }: QueueServices): void {
+  const { isOff, trouble: reason } = known
+  const isDown = reason !== null && !isOff && usableToken(known, clock.now()) === null
+  health.set('smarthost_off', isOff, { reason })
+  health.set('smarthost_token', isDown, { reason })
 }
 
 /** What other nodes say is due. */
@@ -120,6 +134,7 @@ function jobEnvelopes(services: QueueServices & { delivery: Delivery }): JobEnve
     tokenKeys: derivedFrom(secrets, (deriveKey) => deriveKey('verp')),
     unsubscribe: () => ({ keys: unsubscribeKeysNow()[0], baseUrl }),
     feedbackSender: delivery.feedbackSender,
+    sender: delivery.smarthostSender,
   })
   // Browsers see only the certificates of HTTP.
   const isCertified = (host: string): boolean => http.tlsListen.length > 0 && certificates.server.covers(host)

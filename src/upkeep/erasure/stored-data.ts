@@ -133,6 +133,11 @@ export const storedTables: Record<string, StoredTable> = {
   ticket_key: { about: 'what TLS session tickets are encrypted with, sealed', kept: 'two days', none: 'id key made_at' },
   certificate: { about: 'certificates, with their keys, sealed', kept: 'until they expire', none: 'id authority name chain key made_at' },
   acme: { about: 'accounts at certificate authorities, sealed', kept: 'for ever', none: 'authority account attempts' },
+  smarthost_token: {
+    about: 'logins to the smarthost by OAuth 2; the tokens sealed',
+    kept: 'until 30 days after the last fetch with these settings',
+    none: 'id tokens serial expires_at fetched_at due_at failures fault refused fetching_until',
+  },
   acme_answer: { about: 'proofs for certificate authorities', kept: 'an hour', none: 'token type name key_authorization expires_at' },
   classical_host: { about: 'mail hosts that drop large TLS hellos', kept: 'a week', none: 'id found_at' },
   tls_session: {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { SaslFault, startExchange, usableMechanisms } from '../../../src/mail-out/delivery/sasl.ts'
+import { SaslFault, startExchange, startTokenExchange, usableMechanisms } from '../../../src/mail-out/delivery/sasl.ts'
+
+const byPassword = { user: 'tim', password: 'tanstaaftanstaaf' }
+const byToken = {
+  user: 'user@example.com',
+  accessToken: 'vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg==',
+  host: 'server.example.com',
+  port: 143,
+}
 
 describe('which mechanism is used', () => {
   it.each<[string, boolean, string]>([
@@ -8,8 +16,19 @@ describe('which mechanism is used', () => {
     ['LOGIN PLAIN', false, ''],
     ['XOAUTH2 GSSAPI', true, ''],
   ])('of %s, to a proven host: %s', (offered, isVerified, expected) =>
-    expect(usableMechanisms(offered.split(' '), isVerified).join(' ')).toBe(expected),
+    expect(names(usableMechanisms(offered.split(' '), byPassword, isVerified))).toBe(expected),
   )
+
+  it.each<[string, boolean, string]>([
+    ['LOGIN PLAIN XOAUTH2 PLAIN-CLIENTTOKEN OAUTHBEARER XOAUTH', true, 'OAUTHBEARER XOAUTH2'],
+    ['LOGIN XOAUTH2', true, 'XOAUTH2'],
+    ['LOGIN XOAUTH2 OAUTHBEARER', false, ''],
+    ['PLAIN LOGIN', true, ''],
+  ])('of %s, with a token, to a proven host: %s', (offered, isVerified, expected) =>
+    expect(names(usableMechanisms(offered.split(' '), byToken, isVerified))).toBe(expected),
+  )
+
+  const names = (mechanisms: { name: string }[]): string => mechanisms.map(({ name }) => name).join(' ')
 })
 
 it('PLAIN is said at once', () =>
@@ -60,4 +79,29 @@ describe('SCRAM-SHA-256', () => {
 
   it('hides the characters that stand between attributes', () =>
     expect(startExchange('SCRAM-SHA-256', { user: 'a=b,c', password: '' }, 'n').initial).toBe('n,,n=a=3Db=2Cc,r=n'))
+})
+
+describe('a token', () => {
+  it('is presented by OAUTHBEARER as in RFC 7628 4.1, and the host that refuses it is answered as in 4.3', () => {
+    const exchange = startTokenExchange('OAUTHBEARER', byToken)
+    expect(exchange.initial).toBe(
+      'n,a=user@example.com,\x01host=server.example.com\x01port=143\x01auth=Bearer vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg==\x01\x01',
+    )
+    expect(exchange.respond('{"status":"invalid_token"}')).toBe('\x01')
+  })
+
+  it('is presented by XOAUTH2 as its description has it, and the host that refuses it gets an empty line', () => {
+    const exchange = startTokenExchange('XOAUTH2', {
+      ...byToken,
+      user: 'someuser@example.com',
+      accessToken: 'ya29.vF9dft4qmTc2Nvb3RlckBhdHRhdmlzdGEuY29tCg',
+    })
+    expect(Buffer.from(exchange.initial ?? '').toString('base64')).toBe(
+      'dXNlcj1zb21ldXNlckBleGFtcGxlLmNvbQFhdXRoPUJlYXJlciB5YTI5LnZGOWRmdDRxbVRjMk52YjNSbGNrQmhkSFJoZG1semRHRXVZMjl0Q2cBAQ==',
+    )
+    expect(exchange.respond('{"status":"401"}')).toBe('')
+  })
+
+  it('is for no other user, whatever characters the name has', () =>
+    expect(startTokenExchange('OAUTHBEARER', { ...byToken, user: 'a=b,c' }).initial).toMatch(/^n,a=a=3Db=2Cc,\x01/))
 })

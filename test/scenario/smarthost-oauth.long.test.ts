@@ -281,6 +281,34 @@ describe('a token endpoint that is down', () => {
   })
 })
 
+describe('the doctor', () => {
+  const findings = async ({ operate }: Logged): Promise<unknown[]> => {
+    const { body } = await operate('GET', '/api/doctor?max_age=0')
+    return body.findings.filter(({ check }: { check: string }) => check === 'smarthost')
+  }
+
+  test('fetches a token and logs in, and says what the provider says', async () => {
+    const endpoint = await startTokenEndpoint(certificate)
+    const mx = await smarthost(endpoint)
+    const logged = await relayBy(mx, endpoint)
+    const text = `smart.example accepts the login of ${user} by XOAUTH2.`
+    expect(await findings(logged)).toMatchObject([{ status: 'ok', what: text, advice: null }])
+    expect(mx.messages).toEqual([])
+
+    mx.on = {
+      ...mx.on,
+      auth: (line) => (line === 'AUTH XOAUTH2' ? '334 ' : '535 5.7.139 SmtpClientAuthentication is disabled for the Mailbox.'),
+    }
+    expect(await findings(logged)).toMatchObject([
+      { status: 'failed', code: 'smarthost_smtp_auth_off', advice: expect.stringContaining(`Set-CASMailbox -Identity ${user} `) },
+    ])
+
+    endpoint.instead = refuseWith(401, 'invalid_client', 'AADSTS7000222: The provided client secret keys are expired.')
+    await logged.operate('POST', '/api/smarthost/retry')
+    expect(await findings(logged)).toMatchObject([{ status: 'failed', what: expect.stringContaining('AADSTS7000222') }])
+  })
+})
+
 describe('what a person has allowed', () => {
   const byPerson = { delivery_smarthost_oauth_grant: 'refresh_token' }
 
@@ -303,7 +331,7 @@ describe('what a person has allowed', () => {
       body: { message: expect.stringContaining('invalid_grant') },
     })
     expect(await logged.operate('POST', '/api/smarthost/connect', { address })).toMatchObject({ status: 200, body: { state: 'ready' } })
-    logged.relay.clock.advance(60_000)
+    logged.relay.clock.advance(70_000)
     await logged.becomes(id, 'sent')
     await minutePasses(logged, 55 * 60_000)
     expect(endpoint.requests.map(({ refresh_token }) => refresh_token)).toEqual([undefined, undefined, 'refresh-1'])

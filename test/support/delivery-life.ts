@@ -3,7 +3,11 @@ import { classicalForMs, type ClassicalHost } from '../../src/mail-out/delivery/
 import { ClassicalHostList, sweepClassicalHosts } from '../../src/mail-out/queue/classical-host-list.ts'
 import type { Fetched } from '../../src/mail-out/mta-sts/fetch-sts-policy.ts'
 import type { KnownSts } from '../../src/mail-out/mta-sts/known-sts.ts'
+import type { FetchedToken } from '../../src/mail-out/oauth/fetch-token.ts'
+import type { SmarthostGrant } from '../../src/mail-out/oauth/smarthost-grant.ts'
+import { SmarthostTokens } from '../../src/mail-out/oauth/smarthost-tokens.ts'
 import { StsPolicies } from '../../src/mail-out/mta-sts/sts-policies.ts'
+import { Secret } from '../../src/platform/config/setting-types.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import type { TestRelay } from './start-relay.ts'
 
@@ -62,4 +66,42 @@ export async function useStsPolicy({ relay: { services }, clock }: TestRelay): P
   at += 180 * day
   await policies.keepUp()
   expect(await policies.find(domain)).toBe(null)
+}
+
+/** An access token is fetched, replaced, refused, and asked for again by a human; what nobody uses any more is forgotten. */
+export async function useSmarthostToken({ relay: { services }, clock }: TestRelay): Promise<void> {
+  const grant: SmarthostGrant = {
+    provider: 'other',
+    grant: 'client_credentials',
+    tokenUrl: 'https://login.example/token',
+    clientId: 'app',
+    clientSecret: new Secret('secret'),
+    scope: null,
+    user: 'relay@smart.example',
+    authorizeUrl: null,
+  }
+  let at = clock.now()
+  let fetched: FetchedToken = { accessToken: 'one', expiresInMs: 3_600_000, refreshToken: null }
+  const own = { ...services, clock: { now: () => at }, fetch: async () => fetched }
+  const tokens = new SmarthostTokens(own, grant)
+  await tokens.keepUp()
+  const first = { serial: 1, accessToken: 'one', expiresAt: at + 3_600_000, trouble: null, isOff: false }
+  expect(await tokens.known()).toEqual(first)
+  fetched = { ...fetched, accessToken: 'two' }
+  await tokens.keepUp()
+  expect(await tokens.known()).toEqual(first)
+  await tokens.renew(1)
+  expect(await tokens.known()).toEqual({ ...first, serial: 2, accessToken: 'two' })
+  fetched = { fault: { isRefusal: true, reason: 'invalid_client' } }
+  at += 3_000_000
+  await tokens.keepUp()
+  expect(await tokens.known()).toMatchObject({ serial: 2, trouble: 'invalid_client', isOff: true })
+  fetched = { accessToken: 'three', expiresInMs: 3_600_000, refreshToken: null }
+  await tokens.keepUp()
+  expect(await tokens.retry()).toMatchObject({ hasToken: true, trouble: null, isOff: false })
+  const byPerson = new SmarthostTokens(own, { ...grant, grant: 'refresh_token' })
+  expect(await byPerson.connect({ refreshToken: 'given' })).toMatchObject({ hasToken: true, isOff: false })
+  at += 31 * 24 * 3_600_000
+  await tokens.keepUp()
+  expect(await services.db.read('select serial from smarthost_token')).toEqual([{ serial: 4 }])
 }

@@ -9,12 +9,11 @@ import type { ListenAddress } from './address-guard.ts'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
 import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
-import type { LookUp } from './find-route.ts'
 import { heldPolicies, type KnownSts } from '../mta-sts/known-sts.ts'
 import type { KnownToken } from '../oauth/known-token.ts'
 import { Outbox } from './outbox.ts'
-import type { SessionSum } from './session-tally.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
+import { nobody, type Told } from './told.ts'
 
 export interface DeliveryOptions extends Omit<DeliverySettings, 'sharedCells'> {
   threads: number
@@ -54,41 +53,6 @@ interface Known {
   /** True if some had no room there. */
   isStsPartial: boolean
   smarthostToken: KnownToken | null
-}
-
-/** Who hears about what the threads see besides the attempts. */
-export interface Told {
-  /** What name servers say about destinations; reported before the attempts. */
-  lookUp(lookUp: LookUp): void
-  /** The name servers that have validated DNSSEC and no longer do; told after each proof. */
-  unvalidated(servers: string[]): void
-  /** Why the smarthost refuses our mail; null: it does not. */
-  login(refusal: string | null): void
-  /** The smarthost refuses the access token with this serial, or there is none. What is known then is to be set before this resolves; it must not reject. */
-  smarthostTokenWanted(serial: number): Promise<void>
-  /** A host was found to drop large hellos, or to do so no longer. */
-  classicalHost(host: ClassicalHost): void
-  /** TLS sessions of the last seconds, with `countsSessions`. */
-  tlsSessions(sums: SessionSum[]): void
-  /**
-   * The DNS announces an MTA-STS policy that is not known; or, if `id` is null, what is stored of a domain is wanted. Whatever is found is
-   * to be set before this resolves; it must not reject. False: the store cannot be read or written.
-   */
-  stsWanted(domain: string, id: string | null): Promise<boolean>
-  /** Mail goes by the policy of a domain; called at most once a day by each thread. */
-  stsUsed(domain: string): void
-}
-
-/** Hears nothing. */
-export const nobody: Told = {
-  lookUp: () => {},
-  unvalidated: () => {},
-  login: () => {},
-  smarthostTokenWanted: async () => {},
-  classicalHost: () => {},
-  stsWanted: async () => true,
-  stsUsed: () => {},
-  tlsSessions: () => {},
 }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i

@@ -5,10 +5,8 @@ import type { ClassicalHosts } from './classical-hosts.ts'
 import { MxConnection } from './mx-connection.ts'
 import { bounce, deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
 import { hostText, type RouteHost } from './route.ts'
-import type { Smarthost } from './smarthost.ts'
 import type { PipeliningTroubles } from './pipelining-troubles.ts'
-import { logInByToken, type SmarthostAccess } from './smarthost-access.ts'
-import { logIn, type LoginGate } from './smarthost-login.ts'
+import { logInTo, whyNoLogin, type LoginParts } from './smarthost-access.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { handshake, largeHelloOf, secure, type HandshakeOpening, type HandshakeServices } from './tls-handshake.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
@@ -17,7 +15,7 @@ import type { ConnectionTls } from './transport-facts.ts'
 import { failureOf, namedObjection, publishedFor, toldSource, type SessionShown, type TlsSession } from './tls-session.ts'
 import type { Shown, TransportPolicy } from './transport-policy.ts'
 
-export interface ConnectionServices extends HandshakeServices {
+export interface ConnectionServices extends HandshakeServices, LoginParts {
   ehloName: string
   classicalHosts: ClassicalHosts
   pipelining: PipeliningTroubles
@@ -25,9 +23,6 @@ export interface ConnectionServices extends HandshakeServices {
   noteTls: (tls: ConnectionTls) => void
   /** Called once for each connection that came as far as TLS, for the reports on TLS; null if none are sent. */
   noteSession: ((session: TlsSession) => void) | null
-  /** How we log in to the smarthost. */
-  loginGate: LoginGate
-  smarthostAccess: SmarthostAccess
   /** When what we have in hand may be another node's. */
   lease: Pick<LeaseDeadline, 'isPast'>
 }
@@ -131,7 +126,7 @@ const hasTlsTrouble = (opened: Opened | OutOfSockets): boolean =>
 async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   const { host, policy, services, transcript, seen } = opening
   const login = host.smarthost?.login
-  const refusal = login ? await whyNoLogin(opening, login) : null
+  const refusal = login ? await whyNoLogin(login, services, opening.at) : null
   if (refusal !== null) {
     opening.call?.socket.destroy()
     return notOpened(deferral('policy', where(host, refusal)))
@@ -156,13 +151,6 @@ async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   }
   const objection = noteShown(opening, { is: 'not offered' })
   return objection ? notOpened(objection, dialogue) : loggedIn(dialogue, opening, { tls: null, extensions })
-}
-
-/** Why it is known before a connection that no login succeeds; null if it is not. */
-async function whyNoLogin({ services, at }: Opening, login: NonNullable<Smarthost['login']>): Promise<string | null> {
-  if (services.loginGate.refusal !== null || 'password' in login) return services.loginGate.refusal
-  const found = await services.smarthostAccess.find(at)
-  return 'trouble' in found ? found.trouble : null
 }
 
 interface Dialled {
@@ -266,17 +254,14 @@ async function loggedIn(
   { host, policy, services, at }: Opening,
   { tls, refused, extensions }: Session,
 ): Promise<Opened> {
-  const { timeouts, loginGate, smarthostAccess: access, lease, pipelining } = services
+  const { timeouts, lease, pipelining } = services
   const mayPipeline = pipelining.allows(host, performance.now())
   const connection = new MxConnection({ dialogue, extensions, policy, tls, refused, host, timeouts, lease, mayPipeline })
   const { smarthost } = host
   if (!smarthost?.login) return connection
-  const { login } = smarthost
   const offered = extensions.get('AUTH')?.split(' ') ?? []
   const how = { offered, isVerified: tls?.verified === true, timeoutMs: timeouts.command }
-  const failed = await loginGate.run(() =>
-    'password' in login ? logIn(dialogue, login, how) : logInByToken(dialogue, { smarthost, user: login.user, access, now: at }, how),
-  )
+  const failed = await logInTo(smarthost, { dialogue, services, now: at }, how)
   return failed ? notOpened(deferral('policy', where(host, failed.reason)), dialogue) : connection
 }
 

@@ -1,7 +1,7 @@
 import { usableToken, type KnownToken } from '../oauth/known-token.ts'
 import type { TokenCredentials } from './sasl.ts'
 import type { Smarthost } from './smarthost.ts'
-import { logIn, type LoginFailure, type LoginServices } from './smarthost-login.ts'
+import { logIn, type LoginFailure, type LoginGate, type LoginServices } from './smarthost-login.ts'
 import type { SmtpDialogue } from './smtp-dialogue.ts'
 
 /** A token that may be presented, or why there is none, as the end of a sentence. */
@@ -62,23 +62,49 @@ export class SmarthostAccess {
   }
 }
 
-interface TokenLogin {
-  smarthost: Smarthost
-  user: string
-  access: SmarthostAccess
+/** How we log in to the smarthost. */
+export interface LoginParts {
+  loginGate: LoginGate
+  smarthostAccess: SmarthostAccess
+}
+
+interface LoggingIn {
+  dialogue: SmtpDialogue
+  services: LoginParts
   /** Epoch, ms, by the queue's clock. */
   now: number
 }
 
-/** Logs in with an access token. One that the host refuses is replaced once. Never rejects. */
-export async function logInByToken(dialogue: SmtpDialogue, login: TokenLogin, how: LoginServices): Promise<LoginFailure> {
-  const { smarthost, user, access, now } = login
-  const found = await access.find(now)
+/** Why it is known before a connection that no login succeeds; null if it is not. */
+export async function whyNoLogin(login: NonNullable<Smarthost['login']>, parts: LoginParts, now: number): Promise<string | null> {
+  const { refusal } = parts.loginGate
+  if (refusal !== null || 'password' in login) return refusal
+  const found = await parts.smarthostAccess.find(now)
+  return 'trouble' in found ? found.trouble : null
+}
+
+/** Logs in, if a login is set. Never rejects. */
+export async function logInTo(smarthost: Smarthost, logging: LoggingIn, how: LoginServices): Promise<LoginFailure> {
+  const { login } = smarthost
+  if (!login) return null
+  const { dialogue, services } = logging
+  return services.loginGate.run(() =>
+    'password' in login ? logIn(dialogue, login, how) : logInByToken({ user: login.user, ...smarthost }, logging, how),
+  )
+}
+
+/** One that the host refuses is replaced once. */
+async function logInByToken(
+  { user, host, port }: Omit<TokenCredentials, 'accessToken'>,
+  { dialogue, services: { smarthostAccess }, now }: LoggingIn,
+  how: LoginServices,
+): Promise<LoginFailure> {
+  const found = await smarthostAccess.find(now)
   if ('trouble' in found) return { reason: found.trouble, isRefused: false }
-  const credentials = ({ accessToken }: { accessToken: string }): TokenCredentials => ({ user, accessToken, ...smarthost })
-  const failure = await logIn(dialogue, credentials(found), how)
+  const failure = await logIn(dialogue, { user, host, port, accessToken: found.accessToken }, how)
   if (!failure?.isOfCredentials) return failure
-  const next = await access.renewed(found.serial, now)
+  const next = await smarthostAccess.renewed(found.serial, now)
   if (next === null) return failure
-  return 'trouble' in next ? { reason: next.trouble, isRefused: false } : logIn(dialogue, credentials(next), how)
+  if ('trouble' in next) return { reason: next.trouble, isRefused: false }
+  return logIn(dialogue, { user, host, port, accessToken: next.accessToken }, how)
 }

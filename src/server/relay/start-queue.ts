@@ -1,9 +1,10 @@
 import { deliveryOptions } from '../../mail-out/delivery/delivery-options.ts'
-import { startDelivery, type Delivery, type Told } from '../../mail-out/delivery/delivery-threads.ts'
+import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-threads.ts'
+import type { Told } from '../../mail-out/delivery/told.ts'
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
 import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
 import { ResolverWatch } from '../../mail-out/delivery/resolver-watch.ts'
-import { usableToken, type KnownToken } from '../../mail-out/oauth/known-token.ts'
+import { usableToken } from '../../mail-out/oauth/known-token.ts'
 import { ClassicalHostList } from '../../mail-out/queue/classical-host-list.ts'
 import { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
@@ -32,7 +33,7 @@ type QueueServices = Opened & {
 
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(services: QueueServices, stops: Stop[]): Promise<QueueRunner> {
-  const { config, shares, health, log, metrics, metricsPage, accounts, nodes, stsPolicies, smarthostTokens } = services
+  const { config, shares, health, log, metrics, metricsPage, accounts, nodes } = services
   if (config.mode !== 'sandbox') await checkSources(config.delivery.sourceAddresses, log)
   const resolverWatch = new ResolverWatch(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
@@ -49,8 +50,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
     {
       tlsSessions: (sums) => services.sessionCounts?.add(sums),
       ...nameServersHeard(resolverWatch, health),
-      login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
-      smarthostTokenWanted: (serial) => smarthostTokens.renew(serial),
+      ...smarthostHeard(services),
       classicalHost: (host) => {
         classicalHosts
           .set(host)
@@ -78,22 +78,28 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   followRestored(services)
   followDestinations(queue, services)
   await classicalHosts.load()
-  await stsPolicies.follow((known) => delivery.setStsPolicy(known))
-  await smarthostTokens.follow((known) => {
-    delivery.setSmarthostToken(known)
-    noteTrouble(known, services)
-  })
+  await followStored(delivery, services)
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue
 }
 
-/** A provider that refuses needs a human. One that is down concerns nobody while there is a token. */
-function noteTrouble(known: KnownToken, { health, clock }: QueueServices): void {
-  const { isOff, trouble: reason } = known
-  const isDown = reason !== null && !isOff && usableToken(known, clock.now()) === null
-  health.set('smarthost_off', isOff, { reason })
-  health.set('smarthost_token', isDown, { reason })
+const smarthostHeard = ({ health, smarthostTokens }: QueueServices): Pick<Told, 'login' | 'smarthostTokenWanted'> => ({
+  login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
+  smarthostTokenWanted: (serial) => smarthostTokens.renew(serial),
+})
+
+/** Tells the threads what this node and others have fetched, and fetch from now on. */
+async function followStored(delivery: Delivery, { stsPolicies, smarthostTokens, health, clock }: QueueServices): Promise<void> {
+  await stsPolicies.follow((known) => delivery.setStsPolicy(known))
+  await smarthostTokens.follow((known) => {
+    delivery.setSmarthostToken(known)
+    const { isOff, trouble: reason } = known
+    // A provider that refuses needs a human. One that is down concerns nobody while there is a token.
+    const isDown = reason !== null && !isOff && usableToken(known, clock.now()) === null
+    health.set('smarthost_off', isOff, { reason })
+    health.set('smarthost_token', isDown, { reason })
+  })
 }
 
 /** What other nodes say is due. */

@@ -112,6 +112,45 @@ export const findingWordings = {
     advice: 'Add to doctor.port_25_hosts an MX host that has one.',
   },
 
+  smarthost_login_fine: { what: '{host} accepts the login of {user} by {mechanism}.' },
+  smarthost_unreachable: {
+    what: 'There is no connection to {host} on which to log in: {reason}.',
+    advice: 'Check delivery.smarthost, its port and smarthost_tls, and the firewall. Mail waits meanwhile.',
+  },
+  smarthost_token_refused: {
+    what: 'The provider gives no access token for {user}: {reason}',
+    advice: 'docs/smarthosts.md says what its errors mean. Mail waits, and nothing is asked again before you run sterna smarthost retry.',
+  },
+  smarthost_token_lacking: {
+    what: 'No access token for {user} can be fetched now: {reason}.',
+    advice: 'It is tried again by itself, and mail waits. If it goes on, check that this machine reaches the token endpoint by https.',
+  },
+  smarthost_smtp_auth_off: {
+    what: '{host} refuses the login of {user}: {reason}.',
+    advice:
+      'Switch SMTP AUTH on for the mailbox, with PowerShell for Exchange Online: Set-CASMailbox -Identity {user} ' +
+      '-SmtpClientAuthenticationDisabled $false. Security defaults must be off.',
+  },
+  smarthost_basic_off: {
+    what: '{host} refuses the login of {user}: {reason}.',
+    advice:
+      'Log in by OAuth 2 instead (docs/smarthosts.md), or have an administrator of the tenant switch basic authentication for SMTP AUTH on again.',
+  },
+  smarthost_rights_lacking: {
+    what: '{host} refuses the login of {user}: {reason}.',
+    advice:
+      'The application lacks SMTP.SendAsApp, its consent, its service principal (with the object id of the enterprise application) or ' +
+      'access to the mailbox: docs/smarthosts.md shows each. Changes take up to two hours.',
+  },
+  smarthost_google_refused: {
+    what: '{host} refuses the login of {user}: {reason}.',
+    advice: 'The token is of another account, or for less than https://mail.google.com/. Run sterna smarthost authorize again as {user}.',
+  },
+  smarthost_login_refused: {
+    what: '{host} refuses the login of {user}: {reason}.',
+    advice: 'Correct the user and the password or the application. docs/smarthosts.md says what Microsoft and Google mean.',
+  },
+
   host_name_not_full: {
     what: 'This server calls itself "{host}", which is not a name in the DNS.',
     advice: 'Set hostname to its full name, such as mail.example.com, and publish that name with the address that mail leaves from.',

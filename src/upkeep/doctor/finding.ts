@@ -7,6 +7,7 @@ export const checkNames = [
   'resolver',
   'dnssec',
   'port_25',
+  'smarthost',
   'host_name',
   'reverse_dns',
   'return_path',

@@ -5,6 +5,8 @@ import type { Config } from '../../platform/config/settings.ts'
 import { judgeOpenFiles } from '../../platform/connection/open-files.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { newestTime } from '../../mail/event/newest-time.ts'
+import { proveLogin } from '../../mail-out/delivery/prove-login.ts'
+import type { SmarthostTokens } from '../../mail-out/oauth/smarthost-tokens.ts'
 import { listNodes, type ListedNode } from '../../platform/store/node-rows.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { authorityName } from '../../platform/certificate/acme-certificates.ts'
@@ -23,6 +25,7 @@ import { judgeNodes } from './examine-nodes.ts'
 import { examineKeyFile } from './examine-key-file.ts'
 import { examinePort25 } from './examine-port-25.ts'
 import { examineEachServer, examineResolver } from './examine-resolver.ts'
+import { judgeSmarthostLogin } from './examine-smarthost.ts'
 import { judgeTlsReports } from './examine-tls-reports.ts'
 import { examineWayBack } from './examine-way-back.ts'
 import { examineNames, examineSources } from './examine-sources.ts'
@@ -39,20 +42,41 @@ interface DoctorServices extends Pick<BaseServices, 'db' | 'clock' | 'files'> {
   /** The newest time in the database, epoch ms; null if there is none. */
   newestTime: number | null
   host: DoctorHost
+  smarthostLogin(): Promise<Finding[]>
 }
 
 /** Examines this server, all of its domains, and the machine it runs on, but not what `examineNodes` does. */
 export async function examination(
-  services: Omit<DoctorServices, 'domains' | 'newestTime' | 'nodes' | 'host'> & { sendingDomains: SendingDomains },
+  services: Omit<DoctorServices, 'domains' | 'newestTime' | 'nodes' | 'host' | 'smarthostLogin'> & {
+    sendingDomains: SendingDomains
+    smarthostTokens: SmarthostTokens
+  },
 ): Promise<Finding[]> {
   const { sendingDomains, db, clock, files } = services
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
   const [newest, nodes] = await Promise.all([newestTime(db), listNodes({ db, clock })])
   const findings = [
-    ...(await runDoctor({ ...services, domains, newestTime: newest, nodes, host: realHost })),
+    ...(await runDoctor({
+      ...services,
+      domains,
+      newestTime: newest,
+      nodes,
+      host: realHost,
+      smarthostLogin: () => smarthostLogin(services),
+    })),
     ...judgeTlsReports(services.config, sendingDomains),
   ]
   return files === null ? findings : [...findings, judgeDatabase(await files.upkeep.needsRewriting())]
+}
+
+async function smarthostLogin({
+  config,
+  resolver,
+  clock,
+  smarthostTokens: tokens,
+}: Pick<DoctorServices, 'config' | 'resolver' | 'clock'> & { smarthostTokens: SmarthostTokens }): Promise<Finding[]> {
+  const proof = await proveLogin({ config, resolver, now: clock.now(), tokens })
+  return judgeSmarthostLogin(config.delivery, proof, tokens.grant && (await tokens.state()))
 }
 
 /** What the nodes say of themselves. */
@@ -72,6 +96,7 @@ export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
     ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`, config.dns)],
     ['resolver', examineEachServer(resolver.eachServer)],
     ['port_25', examineWayOut(services)],
+    ['smarthost', config.mode === 'sandbox' ? Promise.resolve([]) : services.smarthostLogin()],
     ['host_name', examineAddresses(services)],
     ['return_path', examineReturnPath(services)],
     ['reachable', examineListeners(services)],

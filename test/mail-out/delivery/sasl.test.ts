@@ -103,5 +103,5 @@ describe('a token', () => {
   })
 
   it('is for no other user, whatever characters the name has', () =>
-    expect(startTokenExchange('OAUTHBEARER', { ...byToken, user: 'a=b,c' }).initial).toMatch(/^n,a=a=3Db=2Cc,\x01/))
+    expect(startTokenExchange('OAUTHBEARER', { ...byToken, user: 'a=b,c' }).initial?.split('\x01')[0]).toBe('n,a=a=3Db=2Cc,'))
 })

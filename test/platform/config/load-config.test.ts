@@ -140,6 +140,70 @@ test('a login to the smarthost demands TLS, and its password is not shown', () =
   expect(`${JSON.stringify(delivery)} ${String(delivery.smarthostPassword)} ${inspect(delivery)}`).not.toContain('s3cret')
 })
 
+describe('a login to the smarthost by OAuth 2', () => {
+  const given = {
+    STERNA_DELIVERY_SMARTHOST: 'smtp.office365.com:587',
+    STERNA_DELIVERY_SMARTHOST_USER: 'relay@example.com',
+    STERNA_DELIVERY_SMARTHOST_OAUTH: 'microsoft',
+    STERNA_DELIVERY_SMARTHOST_OAUTH_TENANT: 'Example.onmicrosoft.com',
+    STERNA_DELIVERY_SMARTHOST_OAUTH_CLIENT_ID: 'app',
+    STERNA_DELIVERY_SMARTHOST_OAUTH_CLIENT_SECRET: 's3cret',
+  }
+
+  test('knows what Microsoft and Google want', () => {
+    const pick = (env: Record<string, string>) => {
+      const { smarthostTls, smarthostSender, smarthostOauthGrant, smarthostOauthTokenUrl, smarthostOauthScope } = loadConfig({
+        env,
+      }).delivery
+      return [smarthostTls, smarthostSender, smarthostOauthGrant, smarthostOauthTokenUrl, smarthostOauthScope]
+    }
+    const microsoft = 'https://login.microsoftonline.com/example.onmicrosoft.com/oauth2/v2.0/token'
+    expect(pick(given)).toEqual([
+      'starttls',
+      'relay@example.com',
+      'client_credentials',
+      microsoft,
+      'https://outlook.office365.com/.default',
+    ])
+    expect(pick({ ...given, STERNA_DELIVERY_SMARTHOST_OAUTH_GRANT: 'refresh_token' })).toEqual([
+      'starttls',
+      'relay@example.com',
+      'refresh_token',
+      microsoft,
+      'https://outlook.office.com/SMTP.Send offline_access',
+    ])
+    expect(pick({ ...given, STERNA_DELIVERY_SMARTHOST_OAUTH: 'google' })).toEqual([
+      'starttls',
+      'relay@example.com',
+      'refresh_token',
+      'https://oauth2.googleapis.com/token',
+      'https://mail.google.com/',
+    ])
+  })
+
+  test.each<[Record<string, string>, RegExp]>([
+    [{ SMARTHOST: '' }, /smarthost_oauth: there is no delivery.smarthost/],
+    [{ SMARTHOST_USER: '' }, /Set delivery.smarthost_user too/],
+    [{ SMARTHOST_USER: 'me' }, /must be the address of a mailbox/],
+    [{ SMARTHOST_PASSWORD: 'x' }, /Remove delivery.smarthost_password/],
+    [{ SMARTHOST_OAUTH: '' }, /smarthost_oauth_client_id: it says nothing without delivery.smarthost_oauth/],
+    [{ SMARTHOST_OAUTH_TENANT: '' }, /Set delivery.smarthost_oauth_tenant too/],
+    [{ SMARTHOST_OAUTH_TENANT: 'a/../b' }, /is not a tenant/],
+    [{ SMARTHOST_OAUTH: 'other', SMARTHOST_OAUTH_TENANT: '' }, /Set delivery.smarthost_oauth_token_url too/],
+    [{ SMARTHOST_OAUTH_TOKEN_URL: 'http://login.example/token' }, /is not an https URL/],
+    [{ SMARTHOST_OAUTH_CLIENT_ID: '' }, /Set delivery.smarthost_oauth_client_id too/],
+    [{ SMARTHOST_OAUTH_CLIENT_SECRET: '' }, /Set delivery.smarthost_oauth_client_secret too/],
+  ])('lacks something with %o', (other, fault) => {
+    const changed = Object.fromEntries(Object.entries(other).map(([name, value]) => [`STERNA_DELIVERY_${name}`, value]))
+    expect(faultsOf({ env: { ...given, ...changed } })).toEqual([expect.stringMatching(fault)])
+  })
+})
+
+test('a sender for the smarthost needs one', () =>
+  expect(faultsOf({ env: { STERNA_DELIVERY_SMARTHOST_SENDER: 'a@example.com' } })).toEqual([
+    expect.stringMatching(/smarthost_sender: there is no delivery.smarthost/),
+  ]))
+
 test.each([
   [
     'in the environment',

@@ -116,6 +116,48 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
     advice: 'Fügen Sie doctor.port_25_hosts einen MX-Host hinzu, der eine hat.',
   },
 
+  smarthost_login_fine: { what: '{host} nimmt die Anmeldung von {user} mit {mechanism} an.' },
+  smarthost_unreachable: {
+    what: 'Es gibt keine Verbindung zu {host}, auf der man sich anmelden könnte: {reason}.',
+    advice: 'Prüfen Sie delivery.smarthost, seinen Port, smarthost_tls und die Firewall. E-Mails warten so lange.',
+  },
+  smarthost_token_refused: {
+    what: 'Der Anbieter gibt kein Zugriffstoken für {user}: {reason}',
+    advice:
+      'docs/smarthosts.md sagt, was seine Fehler bedeuten. E-Mails warten; gefragt wird erst wieder, wenn Sie sterna smarthost retry ausführen.',
+  },
+  smarthost_token_lacking: {
+    what: 'Für {user} ist zurzeit kein Zugriffstoken zu bekommen: {reason}.',
+    advice:
+      'Es wird von selbst wieder versucht, und E-Mails warten. Bleibt es dabei, prüfen Sie, ob dieser Rechner den Token-Endpunkt über https erreicht.',
+  },
+  smarthost_smtp_auth_off: {
+    what: '{host} lehnt die Anmeldung von {user} ab: {reason}.',
+    advice:
+      'Schalten Sie SMTP AUTH für das Postfach ein, mit der PowerShell für Exchange Online: Set-CASMailbox -Identity {user} ' +
+      '-SmtpClientAuthenticationDisabled $false. Die Sicherheitsstandards müssen aus sein.',
+  },
+  smarthost_basic_off: {
+    what: '{host} lehnt die Anmeldung von {user} ab: {reason}.',
+    advice:
+      'Melden Sie sich mit OAuth 2 an (docs/smarthosts.md), oder lassen Sie einen Administrator des Mandanten die Standardauthentifizierung für SMTP AUTH wieder einschalten.',
+  },
+  smarthost_rights_lacking: {
+    what: '{host} lehnt die Anmeldung von {user} ab: {reason}.',
+    advice:
+      'Der Anwendung fehlt SMTP.SendAsApp, die Zustimmung dazu, ihr Dienstprinzipal (mit der Objekt-ID der Unternehmensanwendung) oder ' +
+      'der Zugriff auf das Postfach: docs/smarthosts.md zeigt alles. Änderungen brauchen bis zu zwei Stunden.',
+  },
+  smarthost_google_refused: {
+    what: '{host} lehnt die Anmeldung von {user} ab: {reason}.',
+    advice:
+      'Das Token gehört einem anderen Konto oder ist für weniger als https://mail.google.com/. Führen Sie sterna smarthost authorize noch einmal als {user} aus.',
+  },
+  smarthost_login_refused: {
+    what: '{host} lehnt die Anmeldung von {user} ab: {reason}.',
+    advice: 'Berichtigen Sie Benutzer und Passwort oder Anwendung. docs/smarthosts.md sagt, was Microsoft und Google meinen.',
+  },
+
   host_name_not_full: {
     what: 'Dieser Server nennt sich „{host}“; das ist kein Name im DNS.',
     advice:

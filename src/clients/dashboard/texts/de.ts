@@ -1171,6 +1171,7 @@ export const de: Texts = {
       resolver: 'Nameserver',
       dnssec: 'DNSSEC',
       port_25: 'Port 25',
+      smarthost: 'Smarthost',
       host_name: 'Hostname',
       reverse_dns: 'Reverse-DNS',
       return_path: 'Rückweg',

@@ -1205,6 +1205,7 @@ export const en = {
       resolver: 'Name server',
       dnssec: 'DNSSEC',
       port_25: 'Port 25',
+      smarthost: 'Smarthost',
       host_name: 'Host name',
       reverse_dns: 'Reverse DNS',
       return_path: 'Return path',

@@ -90,7 +90,16 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
   const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
   const { db, files } = await testStore()
   await db.write([noteFingerprint(fingerprintOf(openKeyFile(settings.secretKeyFile)))])
-  const services = { config: settings, clock: settableClock(), resolver, nodes, newestTime: null, db, files, smarthostLogin: async () => [] }
+  const services = {
+    config: settings,
+    clock: settableClock(),
+    resolver,
+    nodes,
+    newestTime: null,
+    db,
+    files,
+    smarthostLogin: async () => [],
+  }
   const findings = await runDoctor({ ...services, domains: [{ domain, records }], host: { ...host, ...changes } })
   for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
   return findings.map(({ check, status }) => `${check} ${status}`)

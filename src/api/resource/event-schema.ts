@@ -3,6 +3,7 @@ import { publicEventTypes, webhookEventTypes, type EventType } from '../../mail/
 import { recipientTypes } from '../../mail/message/envelope.ts'
 import { unsubscribeMethods } from '../../mail/suppression/unsubscribe.ts'
 import { bounceCategories } from '../../platform/metrics/metric-table.ts'
+import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
 import { timeAnswer } from '../operation/resource.ts'
 
 const subject = {
@@ -18,10 +19,15 @@ const client = {
   bot_confidence: z.number().min(0).max(1).optional().describe('As `bot_reason`.'),
 }
 
+const cause = {
+  cause: z.enum(causeCodes).optional().describe('Why, as in the `explanation` of the recipient; only in webhooks.'),
+  owner: z.enum(explanationOwners).optional().describe('Who can do something about it, as there; only in webhooks.'),
+}
+
 /** What each event type adds to `email_id`, `to` and `subject`. */
 const ownData = {
   'email.queued': { queued_at: timeAnswer },
-  'email.deferred': { deferred_at: timeAnswer, next_attempt_at: timeAnswer, reason: z.string() },
+  'email.deferred': { deferred_at: timeAnswer, next_attempt_at: timeAnswer, reason: z.string(), ...cause },
   'email.relayed': { relayed_at: timeAnswer.describe('When the smarthost accepted the message.') },
   'email.canceled': { canceled_at: timeAnswer },
   'email.sent': { sent_at: timeAnswer.describe('When the first attempt to deliver began.') },
@@ -46,6 +52,7 @@ const ownData = {
       .string()
       .max(1000)
       .describe('The reply or reason; starts with "Reported twice as unknown, on" if a second soft bounce suppresses the address.'),
+    ...cause,
   },
   'email.complained': { complained_at: timeAnswer, feedback_type: z.string(), reported_by: z.string().nullable() },
   'email.unsubscribed': { unsubscribed_at: timeAnswer, method: z.enum(unsubscribeMethods) },

@@ -4,6 +4,7 @@ import { webhookEventTypes } from '../../mail/event/event-type.ts'
 import { LogReader, type LogStep } from '../../mail/event/log-reader.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database } from '../../platform/store/database.ts'
+import { withCause } from './event-cause.ts'
 import { extendedData, standardData, webhookBody } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
 import { isServiceShape, type PayloadKind } from './payload-kind.ts'
@@ -16,6 +17,8 @@ const stepSize = 500
 interface DueEvent extends StoredEvent {
   webhook_id: string
   payload: PayloadKind
+  /** Of a bounce or a deferral: who runs the recipient's host. */
+  provider: string | null
 }
 
 /**
@@ -56,7 +59,8 @@ const wantedTypes = webhookEventTypes.map((type) => `'${type}'`).join(', ')
 /** One row per event and subscribed webhook. */
 const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]> =>
   db.read<DueEvent>(
-    `select e.seq, e.id, e.type, e.sandbox, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload
+    `select e.seq, e.id, e.type, e.sandbox, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload,
+            case when e.type in ('email.bounced', 'email.deferred') then (select r.provider from recipient r where r.id = e.recipient_id) end as provider
        from event e join webhook w on w.account_id = e.account_id and w.sandbox = e.sandbox
       where e.seq > :from and e.seq <= :to and e.type in (${wantedTypes})
         and (w.include_bots = 1 or coalesce(e.bot, 0) = 0)
@@ -69,8 +73,9 @@ const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]>
 async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
   const { id, type, created_at: createdAt, payload } = event
   const sandbox = event.sandbox === 1
-  if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(type, event.data) })
+  const data = isServiceShape(payload) ? event.data : withCause(type, event.data, event.provider)
+  if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(type, data) })
   const about = await messageOfEvent(event, (sql, params) => db.read(sql, params))
   if (isServiceShape(payload)) return shapedBody(payload, eventDetails(event, about))
-  return webhookBody({ id, type, sandbox, createdAt, data: extendedData(event.data, about) })
+  return webhookBody({ id, type, sandbox, createdAt, data: extendedData(data, about) })
 }

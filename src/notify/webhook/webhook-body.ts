@@ -1,6 +1,7 @@
 import { eventTypes, type WebhookEventType } from '../../mail/event/event-type.ts'
 import { newId } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
+import { withCause } from './event-cause.ts'
 import { timeMember, type EventDetails } from './event-details.ts'
 import type { AboutRow } from './read-event-details.ts'
 
@@ -33,13 +34,17 @@ export function extendedData(data: string, about: ExtendedData | undefined): str
 
 /** `data` of an invented event, for testing a receiver. */
 export const sampleData = (type: WebhookEventType, messageId: string, at: number): string =>
-  JSON.stringify({
-    email_id: messageId,
-    to: 'user@example.com',
-    subject: 'A test of your webhook',
-    [timeMember(type)]: isoTime(at),
-    ...eventTypes[type].sample(at),
-  })
+  withCause(
+    type,
+    JSON.stringify({
+      email_id: messageId,
+      to: 'user@example.com',
+      subject: 'A test of your webhook',
+      [timeMember(type)]: isoTime(at),
+      ...eventTypes[type].sample(at),
+    }),
+    null,
+  )
 
 /** The additions for extended webhooks in a sample. */
 export const sampleExtension: ExtendedData = {

@@ -72,6 +72,13 @@ export const explainBounce = (told: ToldBounce, provider: string | null): Explan
     category: told.bounce_category as BounceCategory | undefined,
   })
 
+/** The same for a deferral: its reason begins with the reply's codes, if there was a reply. */
+export function explainDeferral(reason: string, provider: string | null): Explanation {
+  const codes = /^([2-5]\d\d) (?:([245]\.\d{1,3}\.\d{1,3})(?= |$))?/.exec(reason)
+  const smtpCode = codes ? Number(codes[1]) : null
+  return explainAttempt({ outcome: 'deferred', smtpCode, enhancedStatus: codes?.[2] ?? null, reply: reason, provider })
+}
+
 interface FoundCause {
   code: CauseCode
   known?: ReplyEntry | undefined

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { fanOutReader } from '../../../src/notify/webhook/fan-out.ts'
+import type { Statement } from '../../../src/platform/store/database.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { webhookFixture } from '../../support/webhook-fixture.ts'
 
@@ -13,6 +14,21 @@ async function fanOutFixture() {
   const cursor = async () => (await fixture.db.read(`select position from cursor where name = 'webhook'`))[0]?.position
   return { ...fixture, run, cursor }
 }
+
+/** A message to one recipient, who was tried at a host of this provider. */
+const mail = (provider: string): Statement[] => [
+  {
+    sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject, message_id_header,
+                               size, body_type, smtputf8, tags, metadata, created_at)
+          values ('em_1', 'acc_one', 'api', 0, '"Ann" <a@example.com>', '[]', '[]', '[]', '', '<1@example.com>', 1, '7bit', 0,
+                  '[{"name":"a","value":"b"}]', '{"order":"7"}', 0)`,
+  },
+  {
+    sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at, provider)
+          values ('rcp_1', 'em_1', 'acc_one', 'user@example.com', 'example.com', 'cc', 'delivered', 0, :provider)`,
+    params: { provider },
+  },
+]
 
 test('each webhook gets the events it subscribed to, of its account and mode, since it was created', async () => {
   const { write, add, run, deliveries } = await fanOutFixture()
@@ -42,18 +58,7 @@ test('the bytes are fixed: four keys in order, data as recorded, additions only 
   const { db, clock, write, add, run, deliveries } = await fanOutFixture()
   const standard = await add('https://a.example/')
   const extended = await add('https://b.example/', { payload: 'extended' })
-  await db.write([
-    {
-      sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject, message_id_header,
-                                 size, body_type, smtputf8, tags, metadata, created_at)
-            values ('em_1', 'acc_one', 'api', 0, '"Ann" <a@example.com>', '[]', '[]', '[]', '', '<1@example.com>', 1, '7bit', 0,
-                    '[{"name":"a","value":"b"}]', '{"order":"7"}', 0)`,
-    },
-    {
-      sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at)
-            values ('rcp_1', 'em_1', 'acc_one', 'user@example.com', 'example.com', 'cc', 'delivered', 0)`,
-    },
-  ])
+  await db.write(mail('other'))
   const id = await write('email.delivered', { messageId: 'em_1' })
   await run()
   const time = new Date(clock.now()).toISOString()
@@ -64,6 +69,23 @@ test('the bytes are fixed: four keys in order, data as recorded, additions only 
     `${start},"from":"\\"Ann\\" <a@example.com>","message_id":"<1@example.com>","recipient_type":"cc",` +
       `"tags":[{"name":"a","value":"b"}],"metadata":{"order":"7"}}}`,
   )
+})
+
+test('a bounce and a deferral say their cause and its owner, by the host that the recipient was tried at', async () => {
+  const { db, write, add, run, deliveries } = await fanOutFixture()
+  const events = ['email.bounced', 'email.deferred'] as const
+  const standard = await add('https://a.example/', { events: [...events] })
+  const extended = await add('https://b.example/', { events: [...events], payload: 'extended' })
+  await db.write(mail('yahoo'))
+  const codes = { bounce_category: 'policy', smtp_code: 554, enhanced_status: '5.7.9' }
+  await write('email.bounced', { messageId: 'em_1', data: { ...codes, reason: '554 5.7.9 Message not accepted for policy reasons.' } })
+  await write('email.deferred', { messageId: 'em_1', data: { reason: '451 4.7.1 Greylisted' } })
+  await run()
+  for (const { id } of [standard, extended])
+    expect((await deliveries(id)).map(({ body }) => JSON.parse(body).data)).toMatchObject([
+      { ...codes, cause: 'authentication', owner: 'sender' },
+      { cause: 'greylisting', owner: 'network' },
+    ])
 })
 
 test('opens and clicks by machines come only on request, and why only in extended webhooks', async () => {

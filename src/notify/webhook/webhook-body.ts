@@ -1,4 +1,5 @@
-import { eventTypes, type WebhookEventType } from '../../mail/event/event-type.ts'
+import type { WebhookEventType } from '../../mail/event/event-type.ts'
+import { postedEvents } from '../../mail/event/posted-event.ts'
 import { newId } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { withCause } from './event-cause.ts'
@@ -41,7 +42,7 @@ export const sampleData = (type: WebhookEventType, messageId: string, at: number
       to: 'user@example.com',
       subject: 'A test of your webhook',
       [timeMember(type)]: isoTime(at),
-      ...eventTypes[type].sample(at),
+      ...postedEvents[type].sample(at),
     }),
     null,
   )

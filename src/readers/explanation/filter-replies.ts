@@ -14,7 +14,7 @@ export const filters: ReplyEntry[] = [
   {
     id: 'mimecast-rule',
     provider: 'mimecast',
-    words: /administrative prohibition|anti-?spoofing|security polic|envelope blocked|header based/i,
+    words: /administrative prohibition|anti-?spoofing|security polic|envelope blocked|header.based/i,
     cause: 'recipient_policy',
     page: 'https://community.mimecast.com/s/article/email-security-cloud-gateway-mimecast-smtp-error-codes',
   },

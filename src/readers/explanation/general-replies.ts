@@ -75,7 +75,7 @@ export const anybody: ReplyEntry[] = [
   {
     id: 'recipient-rule',
     words:
-      /policy rejection on the target|(?:sender|you|message|mail|address|domain) .{0,30}(?:blocked|rejected|refused|denied|blacklisted|not (?:allowed|authori[sz]ed|permitted)) by (?:the )?(?:recipient|user|mailbox|addressee|customer|domain owner)|recipient (?:does not|doesn.?t|has (?:blocked|rejected|refused)|only|is not accepting|not accepting|refus|rejected|declined)|(?:only|not) (?:accepts?|accepting) (?:mail|messages|e-?mail) from (?:members|known|internal|authori[sz]ed|subscribers|outside|external)|(?:members?|subscribers?|internal) only|restricted (?:recipient|group|address|list)|not (?:allowed|authori[sz]ed|permitted|a member).{0,30}(?:post|to (?:this )?(?:list|group|recipient|mailbox))|user.{0,20}(?:white|allow)list|challenge.?response|custom(?:er)? (?:rule|block)|content filter rule of the recipient|organi[sz]ation.{0,20}(?:policy|rule)/i,
+      /policy rejection on the target|(?:sender|you|message|mail|address|domain) .{0,30}(?:blocked|rejected|refused|denied|blacklisted|not (?:allowed|authori[sz]ed|permitted)) by (?:the |this |that )?(?:recipient|user|mailbox|addressee|customer|domain owner)|recipient address rejected: access denied|recipient.s server refused|recipient (?:definitively )?(?:does not|doesn.?t|has (?:blocked|rejected|refused)|only|is not accepting|not accepting|refus|rejected|declined)|(?:only|not) (?:accepts?|accepting) (?:mail|messages|e-?mail) from (?:members|known|internal|authori[sz]ed|subscribers|outside|external)|(?:members?|subscribers?|internal) only|restricted (?:recipient|group|address|list)|not (?:allowed|authori[sz]ed|permitted|a member).{0,30}(?:post|to (?:this )?(?:list|group|recipient|mailbox))|user.{0,20}(?:white|allow)list|challenge.?response|custom(?:er)? (?:rule|block)|content filter rule of the recipient|organi[sz]ation.{0,20}(?:policy|rule)/i,
     cause: 'recipient_policy',
   },
   {
@@ -87,7 +87,7 @@ export const anybody: ReplyEntry[] = [
   {
     id: 'message-format',
     words:
-      /not RFC.{0,10}complian|headers? (?:is|are) not|\bRFC ?-?(?:2?822|5322|2045|2047)|malformed|\b(?:missing|invalid|multiple|duplicate|bad|more than one|no valid|without a)\b.{0,30}\b(?:(?:From|Date|To|Subject|Sender)\b.{0,15}(?:headers?|fields?|line)|Message-?ID|headers?\b)|(?:multiple|more than one|two) addresses in from|\bheaders? .{0,30}(?:invalid|missing|syntax|too (?:long|big|large|many)|not (?:allowed|valid))|bare (?:LF|CR|line ?feed|carriage)|\blines? too long|line length|smuggling|null (?:byte|character)|8.?bit .{0,20}header|MIME .{0,30}(?:error|invalid|malformed)/i,
+      /not RFC.{0,10}complian|headers? (?:is|are) not|\bRFC ?-?(?:2?822|5322|2045|2047)|malformed|\b(?:missing|invalid|multiple|duplicate|bad|more than one|no valid|without a)\b.{0,30}\b(?:(?:From|Date|To|Subject|Sender)\b.{0,15}(?:headers?|fields?|line)|Message-?ID|headers?\b)|(?:multiple|more than one|two) addresses in from|\bheaders? .{0,30}(?:invalid|missing|syntax|too (?:long|big|large|many)|not (?:allowed|valid))|bare (?:LF|CR|line ?feed|carriage)|\blines? too long|line length|smuggling|disallowed header|encoded-word|null (?:byte|character)|8.?bit .{0,20}header|MIME .{0,30}(?:error|invalid|malformed)/i,
     cause: 'message_format',
   },
 ]

@@ -11,36 +11,41 @@ export const google: ReplyEntry[] = [
   // "Gmail has detected an unusual rate of unsolicited mail originating from your IP Netblock", "… from your DKIM domain", "… SPF domain".
   {
     id: 'google-netblock',
-    words: /unusual rate of .{0,40}from your IP netblock/i,
+    words: /unusual (?:rate|amount) of .{0,50}from your IP netblock/i,
     cause: 'reputation',
     effect: 'rest_address',
     page: googleRules,
   },
   {
     id: 'google-domain-rate',
-    words: /unusual rate of .{0,80}(?:DKIM|SPF) domain/i,
+    words: /unusual (?:rate|amount) of .{0,80}(?:DKIM|SPF) domain/i,
     cause: 'domain_rate',
     effect: 'pause_domain',
     page: googleRules,
   },
   {
     id: 'google-links',
-    words: /unusual rate of .{0,80}URL domains?/i,
+    words: /unusual (?:rate|amount) of .{0,80}URL domains?/i,
     cause: 'content_rejected',
     effect: 'pause_domain',
     page: googleRules,
   },
-  { id: 'google-copies', words: /unusual rate of .{0,60}same message-?id/i, cause: 'message_format', page: googleRules },
+  {
+    id: 'google-copies',
+    words: /unusual (?:rate|amount) of .{0,60}same message-?id|quota for sending messages that have the same/i,
+    cause: 'message_format',
+    page: googleRules,
+  },
   {
     id: 'google-ip-rate',
-    words: /unusual rate of (?:unsolicited )?(?:mail|email|e-mail|messages?)|UnsolicitedRateLimitError|UnsolicitedIPError/i,
+    words: /unusual (?:rate|amount) of (?:unsolicited )?(?:mail|email|e-mail|messages?)|UnsolicitedRateLimitError|UnsolicitedIPError/i,
     cause: 'sending_rate',
     effect: 'slow_down',
     page: googleRules,
   },
   {
     id: 'google-direct',
-    words: /IP you.?re using to send mail is not authorized|p=NotAuthorizedError/i,
+    words: /IP you.?re using to send e?mail is not authorized|p=NotAuthorizedError/i,
     cause: 'dynamic_address',
     effect: 'rest_address',
     page: googleErrors,
@@ -61,7 +66,7 @@ export const google: ReplyEntry[] = [
   },
   {
     id: 'google-content',
-    words: /suspicious due to the nature of the content|likely unsolicited mail|p=UnsolicitedMessageError/i,
+    words: /suspicious due to the nature of the content|likely unsolicited e?mail|p=UnsolicitedMessageError/i,
     cause: 'content_rejected',
     page: googleRules,
   },
@@ -74,7 +79,7 @@ export const google: ReplyEntry[] = [
   // Rejected in the recipient's Workspace: an allow list, and rules ("gcdp").
   {
     id: 'google-workspace-rule',
-    words: /IP not in (?:white|allow)list for RCPT domain|policy that prohibited the mail|email policy\b.{0,20}gcdp|- gcdp\b/i,
+    words: /IP not in (?:white|allow)list for RCPT domain|policy that prohibit(?:s|ed) the e?mail|email policy\b.{0,20}gcdp|- gcdp\b/i,
     cause: 'recipient_policy',
   },
   {
@@ -94,19 +99,20 @@ export const google: ReplyEntry[] = [
   },
   {
     id: 'google-recipient-rate',
-    words: /receiving mail (?:at a rate|too quickly)|p=(?:ReceivingRate|RcptTooFast)/i,
+    words: /receiving e?mail (?:at a rate|too quickly)|p=(?:ReceivingRate|RcptTooFast)/i,
     cause: 'recipient_rate',
   },
   {
     id: 'google-relay-limit',
-    words: /daily (?:user sending|SMTP relay|sending) (?:limit|quota)|p=DailyLimit/i,
+    words: /(?:daily|peak) (?:user sending|SMTP relay(?: sending)?|sending) (?:limit|quota)|p=DailyLimit/i,
     cause: 'sending_rate',
+    effect: 'slow_down',
     page: googleErrors,
   },
   {
     id: 'google-user-rate',
     provider: 'google',
-    words: /rate limited|email quota exceeded/i,
+    words: /this (?:e?mail|message) has been rate limited\. |email quota exceeded/i,
     cause: 'sending_rate',
     effect: 'slow_down',
     page: googleErrors,
@@ -121,9 +127,16 @@ export const google: ReplyEntry[] = [
     page: googleErrors,
   },
   {
+    id: 'google-relay',
+    words:
+      /mail relay denied .{0,40}(?:invalid credentials|the sending e?mail account)|invalid credentials for relay|email sending denied/i,
+    cause: 'login',
+    page: googleErrors,
+  },
+  {
     id: 'google-busy',
     provider: 'google',
-    words: /server busy|temporary system problem|temporarily rejected message|multiple destination domains|domain policy size/i,
+    words: /server busy|temporary system problem|temporarily rejected (?:this )?message|multiple destination domains|domain policy size/i,
     cause: 'busy',
   },
 ]

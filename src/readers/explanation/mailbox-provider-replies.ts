@@ -25,6 +25,9 @@ export const mailboxProviders: ReplyEntry[] = [
     page: gmxErrors,
   },
   { id: 'gmx-helo', provider: 'gmx', words: /changing HELO|HELO.{0,40}policy/i, cause: 'host_name', page: gmxErrors },
+  { id: 'gmx-header', words: /policy restrictions \(header based\)/i, cause: 'message_format', page: gmxErrors },
+  { id: 'gmx-domain', words: /policy restrictions \(domain based\)/i, cause: 'domain_reputation', effect: 'pause_domain', page: gmxErrors },
+  { id: 'gmx-sender', words: /invalid DNS MX/i, cause: 'sender_address', page: gmxErrors },
   {
     id: 'gmx-policy',
     provider: 'gmx',

@@ -152,7 +152,7 @@ export const microsoft: ReplyEntry[] = [
   {
     id: 'microsoft-recipient-hour',
     words:
-      /(?:exceeded their limit|limit).{0,40}(?:receive per hour|receive limit)|per hour message receive limit|recipient thread limit|message receive rate/i,
+      /(?:exceeded their limit|limit).{0,40}(?:receive per hour|receive limit)|per hour message receive limit|can send to this recipient per hour|recipient thread limit|message receive rate/i,
     cause: 'recipient_rate',
   },
   { id: 'microsoft-queue-quota', words: /organization queue quota exceeded/i, cause: 'recipient_rate' },

@@ -3,7 +3,12 @@ import { spamhausPage, type ReplyEntry } from './reply-entry.ts'
 /** What any server may say, so plainly that it stands above what it says of the recipient. */
 export const plainly: ReplyEntry[] = [
   { id: 'malformed', words: /\bmalformed\b/i, cause: 'message_format' },
-  { id: 'mailbox-busy', code: 4, words: /(?:mailbox|user) (?:is )?(?:busy|locked)|unverified address/i, cause: 'busy' },
+  {
+    id: 'mailbox-busy',
+    code: 4,
+    words: /(?:mailbox|user) (?:is )?(?:busy|locked)|unverified address|time-?out (?:exceeded|- closing)/i,
+    cause: 'busy',
+  },
   {
     id: 'greylisted',
     words: /gr[ea]y.?list|first.?time sender|unknown triplet|you are being delayed|delayed by postgrey/i,
@@ -40,22 +45,24 @@ export const plainly: ReplyEntry[] = [
     effect: 'pause_domain',
     page: spamhausPage,
   },
+  { id: 'range-refused', words: /not (?:allowed|accepted) from this (?:range|network|IP)/i, cause: 'reputation', effect: 'rest_address' },
   {
     id: 'authentication',
     words:
-      /\b(?:SPF|DKIM|DMARC|ARC|Sender ?ID|openspf)\b|Sender Policy Framework|unauthenticated (?:e-?mail|mail|message|sender)|sender is unauthenticated|not authenticated|(?:not|isn.?t) aligned|not authorized to send (?:mail |email |e-mail )?(?:for|from|on behalf)|not (?:allowed|permitted|designated).{0,40}(?:send|sender).{0,20}(?:for|from) (?:that |this |the )?domain|(?:spoof|forged)|message not signed|authentication checks?/i,
+      /\b(?:SPF|DKIM|DMARC|ARC|Sender ?ID|openspf)\b|Sender Policy Framework|unauthenticated (?:e-?mail|mail|message|sender)|sender is unauthenticated|not authenticated|(?:not|isn.?t) aligned|not (?:authori[sz]ed|allowed|permitted) to send (?:e?-?mails? |messages? )?(?:for|from|on behalf)|not (?:allowed|permitted|designated).{0,40}(?:send|sender).{0,20}(?:for|from) (?:that |this |the )?domain|(?:spoof|forged)|message not signed|authentication checks?/i,
     cause: 'authentication',
   },
   {
     id: 'login-failed',
     words:
-      /\bauth (?:is )?required|username and password not accepted|(?:invalid|bad|incorrect) (?:login|credentials|username|user name|password)|application-specific password|authentication (?:is )?(?:required|enabled|not enabled|unsuccessful|failed|failure|credentials invalid|needed)|must (?:authenticate|be authenticated|log ?in)|log in (?:first|via)|requires? (?:smtp )?authentication|unrecognized authentication type/i,
+      /\bauth (?:is )?required|too many login attempts|log in through your|username and password not accepted|(?:invalid|bad|incorrect) (?:login|credentials|username|user name|password)|application-specific password|authentication (?:is )?(?:required|enabled|not enabled|unsuccessful|failed|failure|credentials invalid|needed)|must (?:authenticate|be authenticated|log ?in)|log in (?:first|via)|requires? (?:smtp )?authentication|unrecognized authentication type/i,
     cause: 'login',
   },
 ]
 
 /** What the reply says of the recipient: also before the words of limits, because mailboxes have limits, too. */
 export const recipients: ReplyEntry[] = [
+  { id: 'status-size', status: /^5\.(?:3\.4|2\.3)$/, cause: 'too_large' },
   {
     id: 'disk-full',
     code: 4,

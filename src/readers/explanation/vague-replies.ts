@@ -33,7 +33,6 @@ export const busyWords: ReplyEntry[] = [
 /** What remains: the category, then the enhanced status, then the code, by phase. */
 export const remaining: ReplyEntry[] = [
   { id: 'judged-reputation', category: 'reputation', cause: 'reputation', effect: 'rest_address' },
-  { id: 'status-size', status: /^\d\.(?:3\.4|2\.3)$/, cause: 'too_large' },
   { id: 'judged-content', category: 'content_rejected', cause: 'content_rejected' },
   { id: 'status-reverse-dns', status: /^\d\.7\.25$/, cause: 'reverse_dns' },
   { id: 'status-authentication', status: /^\d\.7\.(?:2[0-46]|29)$/, cause: 'authentication' },

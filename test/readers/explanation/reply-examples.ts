@@ -292,7 +292,7 @@ export const replyExamples: Record<string, [host: string | null, phase: string |
   'mailbox-closed': ['mx.b.example', 'rcpt', '550 5.7.1 Recipient address rejected: user temporarily locked'],
   'unknown-recipient': ['mx.b.example', 'rcpt', '550 5.1.1 No such user here'],
   'unknown-domain': ['mx.b.example', 'rcpt', '550 5.4.4 unable to route: no mail hosts for domain'],
-  'too-large': ['mx.b.example', 'mail', '552 5.3.4 Message size exceeds fixed maximum message size'],
+  'too-large': ['mx.b.example', 'mail', '552 Message size exceeds fixed maximum message size'],
   content: ['mx.b.example', 'dot', '550 5.7.1 Message content rejected as spam'],
   'sender-address': ['mx.b.example', 'mail', '550 5.1.0 Sender rejected: it cannot be verified'],
   'not-accepting': ['mx.b.example', 'banner', '554 mx.b.example ESMTP not accepting connections'],
@@ -329,4 +329,9 @@ export const replyExamples: Record<string, [host: string | null, phase: string |
   'trend-domain': ['in.tmes.trendmicro.com', 'rcpt', '554 5.7.1 <a@b.example>: Recipient address rejected: NO-DOMAIN.'],
   'zoho-rule': ['mx.zoho.com', 'dot', '554 5.2.3 MailPolicy violation'],
   later: ['mx.b.example', 'dot', '450 4.2.1 Please try again later'],
+  'google-relay': ['smtp-relay.gmail.com', 'mail', '550 5.7.0 Email relay denied [192.0.2.1]. Invalid credentials for relay.'],
+  'range-refused': ['mx.b.example', 'mail', '550 Unauthenticated mail not allowed from this range'],
+  'gmx-header': ['mx00.gmx.net', 'dot', '554 Reject due to policy restrictions (header based)'],
+  'gmx-domain': ['mx00.gmx.net', 'dot', '554 Reject due to policy restrictions (domain based)'],
+  'gmx-sender': ['mx00.gmx.net', 'mail', '550 Invalid DNS MX or A/AAAA resource record'],
 }

@@ -7,12 +7,6 @@ import { t } from '../texts/texts.ts'
 export const WhatToDo = ({ explanation, children }: { explanation: Explanation; children?: ComponentChildren }) => (
   <p>
     {t.owners[explanation.owner]} {explained(explanation).advice}{' '}
-    {explanation.link !== null && <a href={explanation.link}>{t.email.providersPage(placeOf(explanation.link))}</a>} {children}
+    {explanation.link !== null && <a href={explanation.link}>{t.email.askProvider}</a>} {children}
   </p>
 )
-
-/** The host of a page, or an address. */
-const placeOf = (link: string): string => {
-  const { protocol, hostname, pathname } = new URL(link)
-  return protocol === 'mailto:' ? pathname : hostname
-}

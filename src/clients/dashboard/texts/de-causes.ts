@@ -53,38 +53,37 @@ export const germanCauses: SaidIn<Explanation['code']> = {
   },
   busy: { what: 'Der empfangende Server ist ausgelastet oder hat selbst eine Störung.' },
   sending_rate: {
-    what: 'Der empfangende Server begrenzt, wie viele E-Mails oder Verbindungen er von der IP-Adresse dieses Servers annimmt.',
-    advice: 'Hält das an, muss der Betreiber dieses Servers weniger oder gleichmäßiger an diesen Anbieter senden.',
+    what: 'Der empfangende Server begrenzt, wie viel er von der IP-Adresse dieses Servers annimmt.',
+    advice: 'Hält das an, muss der Betreiber dieses Servers weniger an diesen Anbieter senden.',
   },
   domain_rate: {
-    what: 'Der empfangende Server begrenzt, wie viele E-Mails er von der Absenderdomain annimmt.',
-    advice: 'Senden Sie weniger auf einmal an diesen Anbieter, und nur an Menschen, die Ihre E-Mails wollen.',
+    what: 'Der empfangende Server begrenzt, wie viel er von der Absenderdomain annimmt.',
+    advice: 'Senden Sie weniger auf einmal an diesen Anbieter.',
   },
   recipient_rate: { what: 'Der Empfänger bekommt gerade mehr E-Mails, als der empfangende Server zulässt.' },
   unknown_recipients: {
-    what: 'Der empfangende Server bekam zu viele E-Mails an Adressen, die es nicht gibt oder die Spamfallen sind.',
-    advice: 'Entfernen Sie unzustellbare und nie bestätigte Adressen aus Ihren Listen, bevor Sie mehr senden.',
+    what: 'Der empfangende Server bekam zu viele E-Mails an Adressen, die es nicht gibt.',
+    advice: 'Entfernen Sie unzustellbare Adressen aus Ihren Listen.',
   },
   dynamic_address: {
-    what: 'Der empfangende Server hält die IP-Adresse dieses Servers für dynamisch oder privat und nimmt von solchen keine E-Mails an.',
-    advice: 'Der Betreiber dieses Servers muss die Adresse über seinen Anbieter streichen lassen oder über einen Smarthost senden.',
+    what: 'Der empfangende Server hält die IP-Adresse dieses Servers für dynamisch.',
+    advice: 'Der Betreiber dieses Servers muss über einen Smarthost senden.',
   },
   server_refused: {
-    what: 'Der empfangende Server lehnt diesen Server ab, bevor er etwas über die E-Mail weiß.',
-    advice: 'Der Betreiber dieses Servers muss seine IP-Adresse in Sperrlisten nachschlagen und den Postmaster der Gegenseite fragen.',
+    what: 'Der empfangende Server lehnt diesen Server ab.',
+    advice: 'Der Betreiber dieses Servers muss den Postmaster der Gegenseite fragen.',
   },
   ipv6: {
     what: 'Der empfangende Server nimmt von diesem Server über IPv6 keine E-Mails an.',
-    advice: 'Sterna versucht IPv4. Der Betreiber dieses Servers muss der IPv6-Adresse einen PTR-Eintrag geben oder sie abschalten.',
+    advice: 'Der Betreiber dieses Servers muss der IPv6-Adresse einen PTR-Eintrag geben.',
   },
   plain_text: {
     what: 'Der empfangende Server nimmt E-Mails nur über TLS an, und diese kam im Klartext.',
-    advice: 'Der Betreiber dieses Servers muss nachsehen, warum TLS scheitert: Der Dialog des Zustellversuchs zeigt es.',
+    advice: 'Der Betreiber dieses Servers muss nachsehen, warum TLS scheitert.',
   },
   login: {
-    what: 'Der Server verlangt eine Anmeldung oder nimmt die übermittelte nicht an.',
-    advice:
-      'Der Betreiber dieses Servers muss die Anmeldung beim Smarthost prüfen, oder warum die E-Mail an einen Server geht, der eine verlangt.',
+    what: 'Der Server verlangt eine gültige Anmeldung.',
+    advice: 'Der Betreiber dieses Servers muss die Anmeldung beim Smarthost prüfen.',
   },
   recipient_policy: {
     what: 'Eine Regel des Empfängers oder seiner Organisation lehnt die E-Mail ab.',
@@ -92,16 +91,15 @@ export const germanCauses: SaidIn<Explanation['code']> = {
   },
   relay_denied: {
     what: 'Der empfangende Server sagt, dass er für die Domain des Empfängers keine E-Mails annimmt.',
-    advice:
-      'Prüfen Sie die Schreibweise der Adresse. Stimmt sie, muss der Inhaber der Domain ihre MX-Einträge oder seinen Server berichtigen.',
+    advice: 'Prüfen Sie die Schreibweise der Adresse.',
   },
   mail_loop: {
-    what: 'Die E-Mails für diese Adresse laufen zwischen Servern im Kreis.',
-    advice: 'Der Empfänger muss eine Weiterleitung berichtigen, oder der Inhaber der Domain seine Server.',
+    what: 'Die E-Mails für diese Adresse laufen im Kreis.',
+    advice: 'Der Empfänger muss seine Weiterleitung berichtigen.',
   },
   message_format: {
-    what: 'Der empfangende Server nimmt nicht an, wie die E-Mail geschrieben ist: ihre Kopfzeilen, ihre Zeilen oder gleiche Message-IDs.',
-    advice: 'Lesen Sie, welche Zeile die Antwort nennt, und berichtigen Sie, was Ihre Anwendung sendet.',
+    what: 'Der empfangende Server nimmt die Form der E-Mail nicht an.',
+    advice: 'Berichtigen Sie, was die Antwort nennt.',
   },
   protocol: {
     what: 'Die beiden Server haben einander nicht verstanden.',

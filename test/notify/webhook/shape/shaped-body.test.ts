@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { newId, numberOfId } from '../../../../src/platform/id.ts'
 import { labelTag } from '../../../../src/mail/message/send-limits.ts'
-import { eventTypes, webhookEventTypes, type WebhookEventType } from '../../../../src/mail/event/event-type.ts'
+import { webhookEventTypes, type WebhookEventType } from '../../../../src/mail/event/event-type.ts'
+import { postedEvents } from '../../../../src/mail/event/posted-event.ts'
 import { serviceShapes, type ServiceShape } from '../../../../src/notify/webhook/payload-kind.ts'
 import { shapedBody } from '../../../../src/notify/webhook/shape/shaped-body.ts'
 import { timeMember, type EventDetails } from '../../../../src/notify/webhook/event-details.ts'
@@ -15,7 +16,7 @@ const recipientId = newId('rcp', at)
 /** Where it matters what the sample does not say. */
 const ownData: Partial<Record<WebhookEventType, EventDetails['data']>> = {
   'email.clicked': { link: 'https://shop.example/a?b=c', ip_address: null, user_agent: null, bot: true },
-  'email.bounced': { ...eventTypes['email.bounced'].sample(), reason: '550 5.1.1 No such user' },
+  'email.bounced': { ...postedEvents['email.bounced'].sample(), reason: '550 5.1.1 No such user' },
   'email.deferred': { next_attempt_at: '2026-11-23T10:05:00.250Z', reason: '451 4.7.1 Greylisted' },
 }
 
@@ -34,7 +35,7 @@ const told = (type: WebhookEventType, { data, message, recipient }: Changes = {}
     to: 'ann@example.com',
     subject: 'Hello',
     [timeMember(type)]: '2026-11-23T10:00:00.250Z',
-    ...(ownData[type] ?? eventTypes[type].sample(at)),
+    ...(ownData[type] ?? postedEvents[type].sample(at)),
     ...data,
   },
   message: {

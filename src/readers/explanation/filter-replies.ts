@@ -49,7 +49,7 @@ export const filters: ReplyEntry[] = [
     page: 'https://ipremoval.sms.symantec.com/',
   },
   // success.trendmicro.com: what "Recipient address rejected" may be followed by
-  { id: 'trend-rule', words: /recipient address rejected: BLOCK-(?:SEND-?ER|RCPT)/i, cause: 'recipient_policy' },
+  { id: 'trend-rule', words: /recipient address rejected: (?:BLOCK-(?:SEND-?ER|RCPT)|ERS-Customized-Block)/i, cause: 'recipient_policy' },
   { id: 'trend-domain', words: /recipient address rejected: NO-DOMAIN/i, cause: 'relay_denied' },
   { id: 'zoho-rule', words: /MailPolicy violation/i, cause: 'recipient_policy' },
   {
@@ -59,6 +59,8 @@ export const filters: ReplyEntry[] = [
     effect: 'rest_address',
     page: 'https://servicecentral.trendmicro.com/ers/ip-lookup',
   },
+  { id: 'cisco-access', words: /your access to (?:this|submit) .{0,60}has been rejected/i, cause: 'reputation', effect: 'rest_address' },
+  { id: 'barracuda-content', words: /permanent failure for one or more recipients \(.{0,120}:blocked\)/i, cause: 'content_rejected' },
   {
     id: 'cisco-reputation',
     words: /senderbase|talosintelligence|poor (?:talos|senderbase)/i,

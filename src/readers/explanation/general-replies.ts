@@ -75,7 +75,7 @@ export const anybody: ReplyEntry[] = [
   {
     id: 'recipient-rule',
     words:
-      /policy rejection on the target|(?:sender|you|message|mail|address|domain) .{0,30}(?:blocked|rejected|refused|denied|blacklisted|not (?:allowed|authori[sz]ed|permitted)) by (?:the |this |that )?(?:recipient|user|mailbox|addressee|customer|domain owner)|recipient address rejected: access denied|recipient.s server refused|recipient (?:definitively )?(?:does not|doesn.?t|has (?:blocked|rejected|refused)|only|is not accepting|not accepting|refus|rejected|declined)|(?:only|not) (?:accepts?|accepting) (?:mail|messages|e-?mail) from (?:members|known|internal|authori[sz]ed|subscribers|outside|external)|(?:members?|subscribers?|internal) only|restricted (?:recipient|group|address|list)|not (?:allowed|authori[sz]ed|permitted|a member).{0,30}(?:post|to (?:this )?(?:list|group|recipient|mailbox))|user.{0,20}(?:white|allow)list|challenge.?response|custom(?:er)? (?:rule|block)|content filter rule of the recipient|organi[sz]ation.{0,20}(?:policy|rule)/i,
+      /policy rejection on the target|(?:sender|you|message|mail|address|domain) .{0,30}(?:blocked|rejected|refused|denied|blacklisted|not (?:allowed|authori[sz]ed|permitted)) by (?:the |this |that )?(?:recipient|user|mailbox|addressee|customer|domain owner)|recipient address rejected: access denied|rejected by destination domain|mailbox delivery failure policy|recipient.s server refused|recipient (?:definitively )?(?:does not|doesn.?t|has (?:blocked|rejected|refused)|only|is not accepting|not accepting|refus|rejected|declined)|(?:only|not) (?:accepts?|accepting) (?:mail|messages|e-?mail) from (?:members|known|internal|authori[sz]ed|subscribers|outside|external)|(?:members?|subscribers?|internal) only|restricted (?:recipient|group|address|list)|not (?:allowed|authori[sz]ed|permitted|a member).{0,30}(?:post|to (?:this )?(?:list|group|recipient|mailbox))|user.{0,20}(?:white|allow)list|challenge.?response|custom(?:er)? (?:rule|block)|content filter rule of the recipient|organi[sz]ation.{0,20}(?:policy|rule)/i,
     cause: 'recipient_policy',
   },
   {
@@ -101,15 +101,15 @@ export const vague: ReplyEntry[] = [
     cause: 'too_large',
   },
   {
-    id: 'content',
-    words:
-      /\bspam|\bunsolicited|\bUCE\b|\bUBE\b|\bjunk\b|(?:content|body|subject|attachment|url|link|message|mail|file).{0,30}(?:rejected|denied|blocked|not allowed|forbidden|prohibited|suspicious|banned|violat|refused)|virus|malware|malicious|phish|infected|trojan|message looks|blocked (?:URL|attachment|content)|bulk mail|banned (?:file|content)|high (?:score|spam)/i,
-    cause: 'content_rejected',
-  },
-  {
     id: 'sender-address',
     words:
       /sender (?:address )?(?:rejected|unknown|verif|denied|blocked|invalid|refused|not accepted)|(?:sender|from|return.?path|mail from|envelope).{0,60}(?:does ?n.?t|does not|cannot be|could not be|not) (?:exist|resolve|found|verif|valid|accepted)|(?:invalid|unknown|bad|unverified|unroutable|unresolvable|bogus) (?:sender|from|return.?path|envelope)|(?:verify|verification|call.?(?:back|out)|callback).{0,30}(?:sender|fail)|domain of sender|sender.{0,20}domain|sender.?s? .{0,20}(?:MX|A record|DNS)|null sender|empty (?:sender|envelope)/i,
     cause: 'sender_address',
+  },
+  {
+    id: 'content',
+    words:
+      /\bspam|\bunsolicited|\bUCE\b|\bUBE\b|\bjunk\b|(?:content|body|subject|attachment|url|link|message|mail|file).{0,30}(?:rejected|denied|blocked|not allowed|forbidden|prohibited|suspicious|banned|violat|refused)|virus|malware|malicious|phish|infected|trojan|message looks|blocked (?:URL|attachment|content)|bulk mail|banned (?:file|content)|high (?:score|spam)/i,
+    cause: 'content_rejected',
   },
 ]

@@ -72,7 +72,7 @@ export const google: ReplyEntry[] = [
   },
   {
     id: 'google-attachment',
-    words: /potential security issue|p=BlockedMessage/i,
+    words: /potential security issue|illegal attachment|p=BlockedMessage/i,
     cause: 'content_rejected',
     page: 'https://support.google.com/mail/answer/6590',
   },

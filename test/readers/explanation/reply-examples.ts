@@ -334,4 +334,6 @@ export const replyExamples: Record<string, [host: string | null, phase: string |
   'gmx-header': ['mx00.gmx.net', 'dot', '554 Reject due to policy restrictions (header based)'],
   'gmx-domain': ['mx00.gmx.net', 'dot', '554 Reject due to policy restrictions (domain based)'],
   'gmx-sender': ['mx00.gmx.net', 'mail', '550 Invalid DNS MX or A/AAAA resource record'],
+  'cisco-access': ['mx1.hc1.iphmx.com', 'banner', '550 5.7.1 Your access to submit messages to this system has been rejected.'],
+  'barracuda-content': ['d1.ess.barracudanetworks.com', 'dot', '550 permanent failure for one or more recipients (a@b.example:blocked)'],
 }

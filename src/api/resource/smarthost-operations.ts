@@ -49,6 +49,7 @@ export const smarthostOperations = (services: Needs<'smarthostTokens' | 'outgoin
   return [
     at.get('smarthost.get', '', 'Read the login to the smarthost', {
       description: 'By OAuth 2, if `delivery.smarthost_oauth` is set. Tokens are not shown.',
+      refuses: ['not_found'],
       answer: ['What is known of its access token.', smarthostLogin.schema],
       handle: async () => {
         grantOf(tokens)
@@ -57,7 +58,7 @@ export const smarthostOperations = (services: Needs<'smarthostTokens' | 'outgoin
     }),
     at.post('smarthost.retry', '/retry', 'Ask for another access token for the smarthost', {
       description: 'At once, also if the provider has refused: call it once you have corrected what it complains of.',
-      refuses: ['rate_limit_exceeded'],
+      refuses: ['not_found', 'rate_limit_exceeded'],
       answer: ['What is known then; it has a `trouble` if none was given.', smarthostLogin.schema],
       handle: async ({ caller }) => {
         grantOf(tokens)

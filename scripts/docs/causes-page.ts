@@ -61,7 +61,7 @@ const conditionsOf = ({ provider, phases, code }: ReplyEntry): string =>
   [
     ...(provider === undefined ? [] : [provider]),
     ...(phases ?? []),
-    ...(code === undefined ? [] : [code < 10 ? `${code}yz` : `${code}`]),
+    ...[code ?? []].flat().map((one) => (one < 10 ? `${one}yz` : `${one}`)),
   ].join(', ')
 
 const pageOf = ({ page }: ReplyEntry): string => {

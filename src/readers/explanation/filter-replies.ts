@@ -36,7 +36,7 @@ export const filters: ReplyEntry[] = [
   { id: 'proofpoint-verifies', words: /verification in progress/i, cause: 'greylisting' },
   {
     id: 'barracuda-listed',
-    words: /barracudacentral|barracuda ?networks\.com\/reputation|barracuda reputation|b\.barracuda/i,
+    words: /barracudacentral|barracuda ?networks\.com\/reputation|barracuda reputation|\bb\.barracuda/i,
     cause: 'reputation',
     effect: 'rest_address',
     page: 'https://www.barracudacentral.org/rbl/removal-request',

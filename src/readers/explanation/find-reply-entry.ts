@@ -27,20 +27,37 @@ export function findReplyEntry(reply: RefusedReply): ReplyEntry | undefined {
   return replyEntries.find(
     (entry) =>
       (entry.provider === undefined || entry.provider === reply.provider) &&
-      (entry.code === undefined || entry.code === reply.code || (reply.code !== null && entry.code === Math.floor(reply.code / 100))) &&
-      (entry.phases === undefined || (reply.phase !== null && entry.phases.includes(reply.phase))) &&
+      (entry.code === undefined || hasCode(reply, entry.code)) &&
+      (entry.phases === undefined || entry.phases.includes(reply.phase ?? 'report')) &&
       (entry.status === undefined || (reply.enhancedStatus !== null && entry.status.test(reply.enhancedStatus))) &&
       (entry.words === undefined || entry.words.test(words)) &&
       (entry.category === undefined || isJudged(entry.category)),
   )
 }
 
-/** The text on one line, without the codes that each line of a reply repeats. */
+function hasCode({ code }: RefusedReply, wanted: number | readonly number[]): boolean {
+  if (code === null) return false
+  return typeof wanted === 'number' ? wanted === code || wanted === Math.floor(code / 100) : wanted.includes(code)
+}
+
+const wordPart = String.raw`[^\s<>()[\]"',;:]`
+/**
+ * The addresses in a reply: of the recipient or the sender, and in the query of a link. They say nothing of the cause, whatever words are
+ * in them, except that one of T-Online which its refusals name as the place to ask. Each part is tried from its beginning alone.
+ */
+const addresses = new RegExp(
+  String.raw`(?<!${wordPart})(?!//|tosa@rx\.t-online)${wordPart}+@${wordPart}+|(?<=[=&?/])[^\s<>()[\]"',;:=&?/]+(?:@|%40)[^\s<>()[\]"',;:&]+`,
+  'gi',
+)
+/** The names of hosts, as Postfix quotes them: of this server, and what its address leads to. */
+const quotedNames = /<(?=[^<>\s/.]*\.)[^<>\s/]+>/g
+
+/** The text on one line, without the codes that each line of a reply repeats, and with `@` for each address. */
 function wordsOf({ code, enhancedStatus, text }: RefusedReply): string {
   let words = text.slice(0, maxTextLength)
   if (code !== null) words = words.replaceAll(new RegExp(String.raw`(?<![\w.])${code}[ -](?=\D|${String(code).charAt(0)}\.)`, 'g'), ' ')
   if (enhancedStatus !== null) words = words.replaceAll(`${enhancedStatus} `, ' ')
-  return words.replaceAll(/\s+/g, ' ').trim()
+  return words.replaceAll(addresses, '@').replaceAll(quotedNames, '<@>').replaceAll(/\s+/g, ' ').trim()
 }
 
 const judge = ({ code, enhancedStatus }: RefusedReply, text: string): BounceCategory =>

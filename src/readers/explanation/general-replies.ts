@@ -50,10 +50,13 @@ export const anybody: ReplyEntry[] = [
   {
     id: 'rate',
     words:
-      /rate.?limit|throttl|slow(?:ing)? down|sending (?:rate|too (?:fast|quickly|many|much))|too (?:many|much) (?:mails?|messages?|e-?mails?|emails|traffic|recipients received|requests|errors|commands)|(?:exceed|over).{0,30}(?:sending|hourly|daily|message|mail|email|rate|volume|allowed).{0,20}(?:limit|quota|rate|count|volume)|(?:hourly|daily|sending) (?:limit|quota)|frequency (?:is )?limit|excessive (?:volume|rate|mail|traffic)|deferred due to .{0,30}volume|unusual (?:rate|volume)|limit exceeded|reduce your .{0,20}(?:rate|volume)|try again in \d{1,6} (?:second|minute|hour)|flood/i,
+      /rate.?limit|throttl|slow(?:ing)? down|sending (?:rate|too (?:fast|quickly|many|much))|too (?:many|much) (?:mails?|messages?|e-?mails?|emails|traffic|recipients received|requests|errors|commands)|(?:exceed|over).{0,30}(?:sending|hourly|daily|message|mail|email|rate|volume|allowed).{0,20}(?:limit|quota|rate|count|volume)|(?:hourly|daily|sending) (?:limit|quota)|frequency (?:is )?limit|excessive (?:volume|rate|mail|traffic)|deferred due to .{0,30}volume|unusual (?:rate|volume)|limit exceeded|reduce your .{0,20}(?:rate|volume)|flood/i,
     cause: 'sending_rate',
     effect: 'slow_down',
   },
+  // Without a word of greylisting: Postfix policy servers and Exim defer unknown senders so, at RCPT; at other places it is a limit.
+  { id: 'again-at-rcpt', code: [450, 451], phases: ['rcpt', 'report'], words: /try again (?:in|after)\b/i, cause: 'greylisting' },
+  { id: 'again', words: /try again in \d{1,6} (?:second|minute|hour)/i, cause: 'sending_rate', effect: 'slow_down' },
   {
     id: 'ip-listed',
     words:

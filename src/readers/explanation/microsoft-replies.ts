@@ -138,7 +138,7 @@ export const microsoft: ReplyEntry[] = [
   {
     id: 'microsoft-tenant-limit',
     words:
-      /(?:tenant|organization).{0,60}(?:exceeded|reached) .{0,60}(?:limit|quota)|reached (?:your|its) daily limit|TERRL|external recipient rate limit/i,
+      /(?:tenant|organization).{0,60}(?:exceeded|reached) .{0,60}(?:limit|quota)|reached (?:your|its) daily limit|\bTERRL\b|external recipient rate limit/i,
     cause: 'sending_rate',
     effect: 'slow_down',
     page: microsoftErrors,
@@ -174,7 +174,7 @@ export const microsoft: ReplyEntry[] = [
   {
     id: 'microsoft-internal',
     words:
-      /temporary server error|\bPRX\d|STOREDRV\.Deliver.{0,80}(?:MapiExceptionRpc|MailboxOffline|MdbOffline|Cannot ?Open|busy)|insufficient system resources/i,
+      /temporary server error|\bPRX\d(?![-\w]{0,63}\.\w)|STOREDRV\.Deliver.{0,80}(?:MapiExceptionRpc|MailboxOffline|MdbOffline|Cannot ?Open|busy)|insufficient system resources/i,
     cause: 'busy',
   },
   // Logins at smtp.office365.com. "Basic authentication is not supported" is one of the meanings of 5.7.30.

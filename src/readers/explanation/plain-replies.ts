@@ -1,8 +1,11 @@
 import { spamhausPage, type ReplyEntry } from './reply-entry.ts'
 
-/** What any server may say, so plainly that it stands above what it says of the recipient. */
+/**
+ * What any server may say, so plainly that it stands above what it says of the recipient. Replies name hosts, too: `(?![-\w]{0,63}\.\w)`
+ * behind a word that a host name may hold excludes labels, as in `arc.shop.example`.
+ */
 export const plainly: ReplyEntry[] = [
-  { id: 'malformed', words: /\bmalformed\b/i, cause: 'message_format' },
+  { id: 'malformed', words: /\bmalformed\b(?![-\w]{0,63}\.\w)/i, cause: 'message_format' },
   {
     id: 'mailbox-busy',
     code: 4,
@@ -26,13 +29,13 @@ export const plainly: ReplyEntry[] = [
   {
     id: 'reverse-dns',
     words:
-      /\bPTR\b|\br(?:everse)?[ -]?DNS\b|reverse[ -](?:lookup|host|map|name|record|resol)|FCrDNS|forward.confirmed|(?:find|resolve) your (?:reverse )?(?:host ?)?name|(?:no|missing|invalid) rDNS|unresolvable .{0,20}(?:IP|client)|hostname .{0,40}does not (?:match|resolve to) .{0,20}(?:IP|address)|mismatch(?:es)? client ip|(?:IP|host) ?name lookup fail|cannot (?:find|resolve) .{0,20}host ?name/i,
+      /\b(?:PTR|r(?:everse)?[ -]?DNS)\b(?![-\w]{0,63}\.\w)|reverse[ -](?:lookup|host|map|name|record|resol)|FCrDNS|forward.confirmed|(?:find|resolve) your (?:reverse )?(?:host ?)?name|(?:no|missing|invalid) rDNS|unresolvable .{0,20}(?:IP|client)|hostname .{0,40}does not (?:match|resolve to) .{0,20}(?:IP|address)|mismatch(?:es)? client ip|(?:IP|host) ?name lookup fail|cannot (?:find|resolve) .{0,20}host ?name/i,
     cause: 'reverse_dns',
   },
   {
     id: 'dynamic-address',
     words:
-      /dynamic(?:ally)?[ -](?:assigned |allocated )?(?:ip|address|host|pool)|(?:dial.?up|residential|consumer|end.?user) (?:ip|address|host|network|line|connection)|\bPBL\b|pbl\.spamhaus|dynablock|dul\.|dialups?\b|use your (?:isp|provider).{0,10}(?:mail|smtp|relay)/i,
+      /dynamic(?:ally)?[ -](?:assigned |allocated )?(?:ip|address|host|pool)|(?:dial.?up|residential|consumer|end.?user) (?:ip|address|host|network|line|connection)|\b(?:PBL|dialups?)\b(?![-\w]{0,63}\.\w)|pbl\.spamhaus|dynablock|\bdul\.(?:dnsbl|sorbs|maps|mail-abuse|ru)\b|dialups\.mail-abuse|use your (?:isp|provider).{0,10}(?:mail|smtp|relay)/i,
     cause: 'dynamic_address',
     effect: 'rest_address',
     page: spamhausPage,
@@ -40,7 +43,7 @@ export const plainly: ReplyEntry[] = [
   {
     id: 'domain-listed',
     words:
-      /\bdbl\.|\bDBL\b|\b(?:SURBL|URIBL|RHSBL|ivmURI)\b|(?:domain|sender address|from address|helo|URLs?).{0,60}(?:black|block|deny).?list(?!ed IP)|(?:listed|blocked).{0,40}\b(?:dbl|surbl|uribl|rhsbl)\b|reputation of.{0,20}domain|domain.{0,20}reputation|domain .{0,60}(?:has been banned|is banned)/i,
+      /\bdbl\.(?:dq\.)?spamhaus|\bDBL\b(?![-\w]{0,63}\.\w)|\b(?:SURBL|URIBL|RHSBL|ivmURI)\b|(?:domain|sender address|from address|helo|URLs?).{0,60}(?:black|block|deny).?list(?!ed IP)|(?:listed|blocked).{0,40}\b(?:dbl|surbl|uribl|rhsbl)\b|reputation of.{0,20}domain|domain.{0,20}reputation|domain .{0,60}(?:has been banned|is banned)/i,
     cause: 'domain_reputation',
     effect: 'pause_domain',
     page: spamhausPage,
@@ -49,7 +52,7 @@ export const plainly: ReplyEntry[] = [
   {
     id: 'authentication',
     words:
-      /\b(?:SPF|DKIM|DMARC|ARC|Sender ?ID|openspf)\b|Sender Policy Framework|unauthenticated (?:e-?mail|mail|message|sender)|sender is unauthenticated|not authenticated|(?:not|isn.?t) aligned|not (?:authori[sz]ed|allowed|permitted) to send (?:e?-?mails? |messages? )?(?:for|from|on behalf)|not (?:allowed|permitted|designated).{0,40}(?:send|sender).{0,20}(?:for|from) (?:that |this |the )?domain|(?:spoof|forged)|message not signed|authentication checks?/i,
+      /\b(?:SPF|DKIM|DMARC|ARC|Sender ?ID)\b(?![-\w]{0,63}\.\w)|\bopenspf\b|Sender Policy Framework|unauthenticated (?:e-?mail|mail|message|sender)|sender is unauthenticated|not authenticated|(?:not|isn.?t) aligned|not (?:authori[sz]ed|allowed|permitted) to send (?:e?-?mails? |messages? )?(?:for|from|on behalf)|not (?:allowed|permitted|designated).{0,40}(?:send|sender).{0,20}(?:for|from) (?:that |this |the )?domain|(?:spoof|forged)(?![-\w]{0,63}\.\w)|message not signed|authentication checks?/i,
     cause: 'authentication',
   },
   {

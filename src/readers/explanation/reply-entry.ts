@@ -8,6 +8,7 @@ export interface ReplyEntry {
   id: string
   /** As `mxProviderOf` names it; for words that others use in another sense. */
   provider?: string
+  /** `report` stands for a phase that is not known. */
   phases?: readonly RefusalPhase[]
   /** The enhanced status code, if the server gave one. */
   status?: RegExp
@@ -15,8 +16,8 @@ export interface ReplyEntry {
   words?: RegExp
   /** What `BounceRules` make of the reply, which know the wordings of many languages. */
   category?: BounceCategory
-  /** The code of the reply, or its first digit. */
-  code?: number
+  /** The code of the reply, the first digit of it, or several codes. */
+  code?: number | readonly number[]
   cause: CauseCode
   effect?: WideEffect
   /** The provider's page about it, or where to ask. */

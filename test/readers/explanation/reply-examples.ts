@@ -328,6 +328,8 @@ export const replyExamples: Record<string, [host: string | null, phase: string |
   'trend-rule': ['in.tmes.trendmicro.com', 'rcpt', '554 5.7.1 <a@b.example>: Recipient address rejected: BLOCK-RCPT.'],
   'trend-domain': ['in.tmes.trendmicro.com', 'rcpt', '554 5.7.1 <a@b.example>: Recipient address rejected: NO-DOMAIN.'],
   'zoho-rule': ['mx.zoho.com', 'dot', '554 5.2.3 MailPolicy violation'],
+  'again-at-rcpt': ['mx.b.example', 'rcpt', '451 4.7.1 Not now, try again in 5 minutes'],
+  again: ['mx.b.example', 'banner', '421 4.7.0 Not now, try again in 5 minutes'],
   later: ['mx.b.example', 'dot', '450 4.2.1 Please try again later'],
   'google-relay': ['smtp-relay.gmail.com', 'mail', '550 5.7.0 Email relay denied [192.0.2.1]. Invalid credentials for relay.'],
   'range-refused': ['mx.b.example', 'mail', '550 Unauthenticated mail not allowed from this range'],

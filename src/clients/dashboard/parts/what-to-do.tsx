@@ -6,7 +6,7 @@ import { t } from '../texts/texts.ts'
 /** Who can do something about a failure, what, and the provider's page about it. */
 export const WhatToDo = ({ explanation, children }: { explanation: Explanation; children?: ComponentChildren }) => (
   <p>
-    {t.owners[explanation.owner]} {explained(explanation).advice}{' '}
-    {explanation.link !== null && <a href={explanation.link}>{t.email.askProvider}</a>} {children}
+    {t.owners[explanation.owner]} {explained(explanation).advice} {/* Of an older node beside this one, there is no link. */}
+    {explanation.link && <a href={explanation.link}>{t.email.askProvider}</a>} {children}
   </p>
 )

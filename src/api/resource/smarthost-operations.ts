@@ -49,7 +49,7 @@ export const smarthostOperations = (services: Needs<'smarthostTokens' | 'outgoin
   return [
     at.get('smarthost.get', '', 'Read the login to the smarthost', {
       description: 'By OAuth 2, if `delivery.smarthost_oauth` is set. Tokens are not shown.',
-      refuses: ['not_found'],
+      refuses: ['invalid_state'],
       answer: ['What is known of its access token.', smarthostLogin.schema],
       handle: async () => {
         grantOf(tokens)
@@ -58,7 +58,7 @@ export const smarthostOperations = (services: Needs<'smarthostTokens' | 'outgoin
     }),
     at.post('smarthost.retry', '/retry', 'Ask for another access token for the smarthost', {
       description: 'At once, also if the provider has refused: call it once you have corrected what it complains of.',
-      refuses: ['not_found', 'rate_limit_exceeded'],
+      refuses: ['invalid_state', 'rate_limit_exceeded'],
       answer: ['What is known then; it has a `trouble` if none was given.', smarthostLogin.schema],
       handle: async ({ caller }) => {
         grantOf(tokens)
@@ -86,8 +86,8 @@ export const smarthostOperations = (services: Needs<'smarthostTokens' | 'outgoin
   ]
 }
 
-/** @throws SternaError `not_found` if the smarthost is not logged in to by OAuth 2 */
+/** @throws SternaError `invalid_state` if the smarthost is not logged in to by OAuth 2 */
 function grantOf({ grant }: Pick<SmarthostTokens, 'grant'>): SmarthostGrant {
   if (grant) return grant
-  throw new SternaError('not_found', 'There is no login to a smarthost by OAuth 2: delivery.smarthost_oauth is not set.')
+  throw new SternaError('invalid_state', 'There is no login to a smarthost by OAuth 2: delivery.smarthost_oauth is not set.')
 }

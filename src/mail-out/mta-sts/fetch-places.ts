@@ -1,4 +1,4 @@
-import { organizationalDomain } from '../../senders/sending-domain/sending-domain-name.ts'
+import { getDomain } from 'tldts'
 import type { Fetched } from './fetch-sts-policy.ts'
 
 /** Under way at a time: in all, and of one registered domain, whose owner may make any number of subdomains. */
@@ -40,7 +40,7 @@ export class FetchPlaces {
   /** Gets the policy of a domain as soon as there is a place, within a minute. Never rejects. */
   async fetch(domain: string): Promise<Fetched> {
     const { promise: started, resolve: start } = Promise.withResolvers<void>()
-    const owner = organizationalDomain(domain)
+    const owner = getDomain(domain, { allowPrivateDomains: true }) ?? domain
     const asked: Asked = { host: `mta-sts.${domain}`, owner, startedAt: null, ending: new AbortController(), start }
     const timer = setTimeout(() => end(asked, longestMs), longestMs)
     this.#waiting.add(asked)
@@ -59,26 +59,31 @@ export class FetchPlaces {
   #letIn(): void {
     clearTimeout(this.#timer)
     const byOwner = Map.groupBy(this.#running, ({ owner }) => owner)
+    let inTheWay: Asked | undefined
     for (const asked of this.#waiting) {
       const own = byOwner.get(asked.owner) ?? []
-      if (own.length >= maxPerOwner) continue
-      if (this.#running.size >= maxAtOnce) return this.#endFirst()
+      const [oldest] = this.#running.size >= maxAtOnce ? this.#running : own.length >= maxPerOwner ? own : []
+      if (oldest) {
+        if (!inTheWay || startOf(oldest) < startOf(inTheWay)) inTheWay = oldest
+        continue
+      }
       byOwner.set(asked.owner, [...own, asked])
       this.#waiting.delete(asked)
       this.#running.add(asked)
       asked.startedAt = performance.now()
       asked.start()
     }
+    if (inTheWay) this.#endAfterShare(inTheWay)
   }
 
-  /** Once it has had its share; then the first that waits is let in. */
-  #endFirst(): void {
-    const [first] = this.#running
-    if (!first) return
-    const leftMs = (first.startedAt ?? 0) + this.#shareMs - performance.now()
-    this.#timer = setTimeout(() => end(first, this.#shareMs), Math.max(0, leftMs))
+  /** Then one that waits is let in. */
+  #endAfterShare(asked: Asked): void {
+    const leftMs = startOf(asked) + this.#shareMs - performance.now()
+    this.#timer = setTimeout(() => end(asked, this.#shareMs), Math.max(0, leftMs))
   }
 }
+
+const startOf = ({ startedAt }: Asked): number => startedAt ?? Infinity
 
 /** It ends by itself; one that waits is told that it has no place. */
 function end({ host, ending, start }: Asked, ms: number): void {

@@ -95,8 +95,13 @@ export async function destinationQueue(db: Database, destination: string, now: n
 async function withLastResponse(db: Database, row: OverviewRow): Promise<DestinationQueue> {
   const [last] = await db.slowRead<{ last_response: string }>(
     `select last_response from recipient
-      where destination = :destination and due_at is not null and owner is null and held = 0 and last_response is not null
-      order by account_id desc, urgent desc, due_at desc, id desc limit 1`,
+      where id in (select (select r.id from recipient r
+                            where r.destination = :destination and r.account_id = lane.account_id and r.urgent = lane.urgent
+                              and r.due_at is not null and r.owner is null and r.held = 0 and r.last_response is not null
+                            order by r.due_at desc, r.id desc limit 1)
+                     from (select distinct account_id, urgent from recipient
+                            where destination = :destination and due_at is not null and owner is null and held = 0) lane)
+      order by due_at desc, id desc limit 1`,
     { destination: row.destination },
   )
   return {

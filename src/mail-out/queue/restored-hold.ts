@@ -5,7 +5,8 @@ import type { Health } from '../../platform/health.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Changes } from '../../platform/store/changes.ts'
 import { unlessConflict, type Database } from '../../platform/store/database.ts'
-import type { Lane } from './queue-store.ts'
+import type { Lane, WaitingLane } from './queue-store.ts'
+import { firstOfLanes } from './waiting-lanes.ts'
 
 /** Recipients changed in one commit. */
 const stepSize = 500
@@ -76,8 +77,12 @@ export async function restoredHold(db: Database): Promise<RestoredHold | null> {
   return { copiedAt: row.copied_at, isRestored: row.restored === 0, isMoved: row.moved === 1, recipients: held?.recipients ?? 0 }
 }
 
-/** Releases what is held because the database was restored, and calls `noteDue` for each. Returns the number of recipients. */
+/**
+ * Releases what is held because the database was restored. Calls `noteDue` for each lane when its first mail is free, and again when all is:
+ * to look how much waits in a lane takes the longer the more it is. Returns the number of recipients.
+ */
 export async function releaseRestored(db: Database, noteDue: (lane: Lane, dueAt: number) => void): Promise<number> {
+  let lanes: WaitingLane[] = []
   let released = 0
   for (let changes = stepSize; changes === stepSize;) {
     const [written] = await db.write([
@@ -88,10 +93,13 @@ export async function releaseRestored(db: Database, noteDue: (lane: Lane, dueAt:
       },
     ])
     const rows = (written?.rows ?? []) as unknown as (Lane & { due_at: number | null })[]
-    for (const lane of rows) if (lane.due_at !== null) noteDue(lane, lane.due_at)
+    const known = lanes.length
+    lanes = [...firstOfLanes([...lanes, ...rows.filter((row): row is WaitingLane => row.due_at !== null)])]
+    for (const lane of lanes.slice(known)) noteDue(lane, lane.due_at)
     changes = rows.length
     released += changes
   }
+  for (const lane of lanes) noteDue(lane, lane.due_at)
   return released
 }
 

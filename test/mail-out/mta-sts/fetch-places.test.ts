@@ -53,6 +53,26 @@ test('the subdomains of one domain have five places, and hold up nobody else', a
   expect(await Promise.all(many)).toEqual(many.map(() => ({ policy })))
 })
 
+test('five that never answer hold up the others of their domain for their share', async () => {
+  const { all, running } = places(50)
+  const [first] = names(5, '.many.example').map((domain) => all.fetch(domain))
+  const next = all.fetch('good.many.example')
+  expect(await first).toMatchObject({ fault: { reason: 'mta-sts.d0.many.example did not answer within 0.05 seconds' } })
+  await expect.poll(() => running.has('good.many.example')).toBe(true)
+  running.get('good.many.example')?.()
+  expect(await next).toEqual({ policy })
+  expect(running.size).toBe(4)
+})
+
+test('customers of one provider of subdomains have places of their own', async () => {
+  const { all, running } = places()
+  const domains = names(10, '.eu.org').flatMap((owner) => [owner, `mail.${owner}`])
+  const fetched = domains.map((domain) => all.fetch(domain))
+  await expect.poll(() => running.size).toBe(20)
+  for (const finish of running.values()) finish()
+  expect(await Promise.all(fetched)).toEqual(domains.map(() => ({ policy })))
+})
+
 test('one that has had its share gives its place to one that waits', async () => {
   const { all, running } = places(50)
   const [first] = names(50, '.example').map((domain) => all.fetch(domain))

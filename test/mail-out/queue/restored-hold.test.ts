@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { holdRestored, noteCopied } from '../../../src/mail-out/queue/restored-hold.ts'
+import { holdRestored, noteCopied, releaseRestored } from '../../../src/mail-out/queue/restored-hold.ts'
 import { Health } from '../../../src/platform/health.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { insertAccount, insertQueued } from '../../support/queued-mail.ts'
@@ -22,4 +22,17 @@ test('a copy of what was a copy before holds the mail that came in between', asy
   expect(await held()).toEqual([2, 0])
   await openCopy()
   expect(await held()).toEqual([2, 2])
+})
+
+test('each lane is noted when its first mail is free, and again when all is', async () => {
+  const db = await testDatabase()
+  const clock = settableClock()
+  await insertAccount(db)
+  const recipients = (destination: string, count: number) => Array.from({ length: count }, () => ({ destination }))
+  await insertQueued(db, clock.now(), {}, [...recipients('a.example', 600), ...recipients('b.example', 600)])
+  await noteCopied({ db, clock })
+  await holdRestored({ db, health: new Health({ clock, log: silentLog }) })
+  const noted: string[] = []
+  expect(await releaseRestored(db, ({ destination }) => noted.push(destination))).toBe(1_200)
+  expect(noted).toEqual(['a.example', 'b.example', 'a.example', 'b.example'])
 })

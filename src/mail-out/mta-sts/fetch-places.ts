@@ -1,4 +1,4 @@
-import { getDomain } from 'tldts'
+import { registeredDomain } from '../../senders/sending-domain/sending-domain-name.ts'
 import type { Fetched } from './fetch-sts-policy.ts'
 
 /** Under way at a time: in all, and of one registered domain, whose owner may make any number of subdomains. */
@@ -40,7 +40,7 @@ export class FetchPlaces {
   /** Gets the policy of a domain as soon as there is a place, within a minute. Never rejects. */
   async fetch(domain: string): Promise<Fetched> {
     const { promise: started, resolve: start } = Promise.withResolvers<void>()
-    const owner = getDomain(domain, { allowPrivateDomains: true }) ?? domain
+    const owner = registeredDomain(domain)
     const asked: Asked = { host: `mta-sts.${domain}`, owner, startedAt: null, ending: new AbortController(), start }
     const timer = setTimeout(() => end(asked, longestMs), longestMs)
     this.#waiting.add(asked)

@@ -68,6 +68,9 @@ export function parseSelector(input: string): string {
   throw invalidField('dkim_selector', 'must be one label of a-z, 0-9 and -, at most 50 characters, such as s2027')
 }
 
+/** The domain of whoever has registered a name, at a registry or with a provider of subdomains; the name itself if that is one of theirs. */
+export const registeredDomain = (name: string): string => getDomain(name, { allowPrivateDomains: true }) ?? name
+
 /** The registered domain: the name itself, or its parent directly below a public suffix (RFC 7489 3.2). */
 export const organizationalDomain = (name: string): string => getDomain(name, { allowPrivateDomains: false }) ?? name
 

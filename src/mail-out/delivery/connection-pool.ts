@@ -1,6 +1,7 @@
 import { fairShare } from '../../platform/fair-share.ts'
 import { isPublicAddress } from '../../platform/ip-address.ts'
-import { nextTurn, nobody, placeOf, type InTurn, type Waiter } from './connection-turns.ts'
+import { nextPlace, nextTurn, nobody, noteServed, placeOf, type InTurn, type Served, type Waiter } from './connection-turns.ts'
+import { HostLine } from './host-line.ts'
 import type { MxConnection } from './mx-connection.ts'
 import type { PoolLimits } from './pool-limits.ts'
 import { hostKey, type RouteHost } from './route.ts'
@@ -35,10 +36,9 @@ interface Slots {
   /** Connections open or being opened, idle ones too. */
   used: number
   idle: Idle[]
-  /** By their turns. */
+  /** The urgent first, each kind by its turns. */
   waiting: Waiting[]
-  /** The last that was served. */
-  turn: number
+  served: Served
 }
 
 const maxRemembered = 10_000
@@ -48,8 +48,8 @@ const paidIdling = 4
 const keptShare = 1 / 8
 
 /**
- * The connections to all hosts: a limited number per address, reused for several messages. Who waits for one is served in order, but urgent mail
- * first, and accounts by turns.
+ * The connections to all hosts: a limited number per address, reused for several messages. Who waits for one is served in order, but accounts by
+ * turns, and urgent mail first: it has every other turn.
  */
 export class ConnectionPool {
   readonly #limits: PoolLimits
@@ -58,8 +58,7 @@ export class ConnectionPool {
   #used = 0
   /** Idle connections, the longest idle first. */
   readonly #idle = new Map<Idle, Slots>()
-  /** Hosts that wait because all connections are in use, in turn. */
-  #inLine = new Set<Slots>()
+  readonly #inLine = new HostLine<Slots>()
   readonly #leased = new Set<MxConnection>()
   /** Hosts that have closed an idle connection. */
   readonly #impatient = new Set<string>()
@@ -77,11 +76,12 @@ export class ConnectionPool {
     const slots = this.#slotsOf(host)
     const lease = this.#leaseFrom(slots, host, policy)
     if (lease) return lease
-    if (this.#isFullFor(host)) this.#getInLine(slots, waiter.isUrgent)
+    const { account, isUrgent } = waiter
     return new Promise((leased) => {
-      const turn = nextTurn(slots.waiting, waiter, slots.turn)
+      const turn = nextTurn(slots.waiting, waiter, slots.served)
       const until = performance.now() + this.#limits.waitMs
-      slots.waiting.splice(placeOf(slots.waiting, turn), 0, { host, policy, account: waiter.account, turn, until, leased })
+      slots.waiting.splice(placeOf(slots.waiting, { isUrgent, turn }), 0, { host, policy, account, isUrgent, turn, until, leased })
+      if (this.#isFullFor(host)) this.#inLine.add(slots)
       this.#arm(performance.now() + this.#limits.waitMs)
     })
   }
@@ -121,7 +121,7 @@ export class ConnectionPool {
         used: 0,
         idle: [],
         waiting: [],
-        turn: 0,
+        served: { urgent: 0, usual: 0, wasUrgent: false },
       }
       this.#slots.set(key, slots)
     }
@@ -159,6 +159,11 @@ export class ConnectionPool {
 
   get #isFull(): boolean {
     return this.#used >= this.#limits.maxConnections
+  }
+
+  /** Whether another connection can be had, if an idle one must go for it. */
+  get #hasRoom(): boolean {
+    return !this.#isFull || this.#idle.size > 0
   }
 
   #isFullFor(host: RouteHost): boolean {
@@ -248,35 +253,30 @@ export class ConnectionPool {
     this.#serveWaiting(slots)
   }
 
-  #getInLine(slots: Slots, isUrgent: boolean): void {
-    if (isUrgent) this.#inLine = new Set([slots, ...this.#inLine])
-    else this.#inLine.add(slots)
-  }
-
   /** One connection for each waiting host, as far as they go. */
   #serveLine(): void {
-    for (const slots of this.#inLine) {
-      if (this.#stopped || (this.#isFull && this.#idle.size === 0)) return
-      const [first] = slots.waiting
-      // The remaining room may be reserved for others.
-      if (first && this.#isFullFor(first.host) && this.#idle.size === 0) continue
-      this.#inLine.delete(slots)
-      if (this.#serveFirst(slots) && slots.waiting.length > 0) this.#inLine.add(slots)
-    }
+    while (!this.#stopped && this.#hasRoom && this.#inLine.serveOne(this.#serveInLine)) continue
   }
 
-  #serveFirst(slots: Slots): boolean {
+  readonly #serveInLine = (slots: Slots): boolean | null => {
     const [first] = slots.waiting
-    const lease = first && this.#leaseFrom(slots, first.host, first.policy)
+    // The remaining room may be reserved for others.
+    return first && this.#isFullFor(first.host) && this.#idle.size === 0 ? null : this.#serveNext(slots)
+  }
+
+  #serveNext(slots: Slots): boolean {
+    const place = nextPlace(slots.waiting, slots.served)
+    const next = slots.waiting[place]
+    const lease = next && this.#leaseFrom(slots, next.host, next.policy)
     if (!lease) return false
-    slots.waiting.shift()
-    slots.turn = Math.max(slots.turn, first.turn)
-    first.leased(lease)
+    slots.waiting.splice(place, 1)
+    noteServed(slots.served, next)
+    next.leased(lease)
     return true
   }
 
   #serveWaiting(slots: Slots): void {
-    while (!this.#stopped && this.#serveFirst(slots)) continue
+    while (!this.#stopped && this.#serveNext(slots)) continue
     const [first] = slots.waiting
     if (first && this.#isFullFor(first.host)) this.#inLine.add(slots)
   }

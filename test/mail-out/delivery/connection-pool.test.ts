@@ -348,19 +348,41 @@ describe('those who wait for a host', () => {
     return served
   }
 
-  it('get it by turns of their accounts, each in order, and urgent mail first', async () => {
-    expect(await orderOf(['a1', 'a2', 'a3', 'a4', 'b1', 'a5', 'b2', 'c1', 'b!', 'a!'])).toEqual([
-      'b!',
-      'a!',
-      'a1',
-      'b1',
-      'c1',
-      'a2',
-      'b2',
-      'a3',
-      'a4',
-      'a5',
-    ])
+  it('get it by turns of their accounts, each in order, and urgent mail first, every other time', async () => {
+    const waiters = ['a1', 'a2', 'a3', 'a4', 'b1', 'a5', 'b2', 'c1', 'a!1', 'a!2', 'a!3', 'b!1']
+    const order = ['a!1', 'a1', 'b!1', 'b1', 'a!2', 'c1', 'a!3', 'a2', 'b2', 'a3', 'a4', 'a5']
+    expect(await orderOf(waiters)).toEqual(order)
+  })
+
+  it('all get it, though urgent mail comes without end: for one host, and for hosts that share all connections', async () => {
+    for (const [urgentHost, maxConnections] of [
+      [host, 10],
+      [{ ...host, address: '192.0.2.2' }, 1],
+    ] as const) {
+      const limits = { maxConnectionsPerHost: 1, maxConnections, messagesPerConnection: 1, messagesPerPrivateConnection: 1 }
+      const pool = new ConnectionPool({ ...limits, hasAnswered: () => true, idleMs: 1_000, waitMs: 60_000 })
+      onTestFinished(() => pool.stop())
+      const first = await pool.acquire(urgentHost, opportunistic)
+      let [isEnded, urgent] = [false, 0]
+      const urgentMail = async (account: number): Promise<void> => {
+        while (!isEnded && urgent < 1_000) {
+          const lease = await pool.acquire(urgentHost, opportunistic, { account, isUrgent: true })
+          urgent++
+          // The next is there before this one ends.
+          setImmediate(() => lease?.release(null))
+        }
+      }
+      const urgentOnes = [1, 2, 3].map(urgentMail)
+      const usualOnes = [4, 5].map(async (account) => {
+        const lease = await pool.acquire(host, opportunistic, { account, isUrgent: false })
+        setImmediate(() => lease?.release(null))
+        return urgent
+      })
+      first?.release(null)
+      expect(await Promise.all(usualOnes)).toEqual([1, 2])
+      isEnded = true
+      await Promise.all(urgentOnes)
+    }
   })
 
   it('wait no longer than those before them, whatever their turn', async () => {

@@ -23,9 +23,27 @@ interface Destination {
 /** How many recipients of one kind of destination may be claimed, and the destinations of that kind that may be claimed from. */
 interface Room {
   readonly limit: number
+  /** Of one destination. */
+  readonly limitEach: number
   inFlight: number
   readonly line: DueTimes
 }
+
+/** The rooms for usual mail, or for urgent mail. */
+interface Rooms {
+  /** For those that have answered and do not hang. */
+  readonly proven: Room
+  readonly others: Room
+}
+
+const isOverfull = ({ limit, inFlight, line }: Room, now: number): boolean => inFlight >= limit && line.firstDueAt <= now
+
+const roomOf = (limitEach: number, limit: number): Room => ({ limit, limitEach, inFlight: 0, line: new DueTimes() })
+/** @param limit of both together, half of it for those that answer */
+const roomsOf = (limitEach: number, limit: number): Rooms => ({
+  proven: roomOf(limitEach, limit / 2),
+  others: roomOf(limitEach, limit / 2),
+})
 
 /** What to claim. */
 export interface Turn {
@@ -64,11 +82,10 @@ export class DestinationDirectory {
   readonly #destinations = new Map<string, Destination>()
   /** Destinations with more mail to claim that are at their limit. They are in no line. */
   readonly #full = new Set<Destination>()
-  readonly #limit: number
-  /** For those that have answered and do not hang. */
-  readonly #proven: Room
-  readonly #others: Room
-  readonly #urgent: Room = { limit: urgentTotalLimit, inFlight: 0, line: new DueTimes() }
+  readonly #usual: Rooms
+  readonly #urgent = roomsOf(urgentLimit, urgentTotalLimit)
+  /** Those that go first, first. */
+  readonly #rooms: readonly Room[]
   /** Destinations that have answered, and how long their recipients are in hand on average, ms; infinite if the last one was deferred. */
   readonly #answered = lastUsed<number>(maxRemembered)
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
@@ -84,14 +101,15 @@ export class DestinationDirectory {
    * mail does not count.
    */
   constructor(limit: number, totalLimit: number) {
-    this.#limit = limit
-    this.#proven = { limit: totalLimit / 2, inFlight: 0, line: new DueTimes() }
-    this.#others = { limit: totalLimit / 2, inFlight: 0, line: new DueTimes() }
+    this.#usual = roomsOf(limit, totalLimit)
+    this.#rooms = [this.#urgent, this.#usual].flatMap(({ proven, others }) => [proven, others])
   }
 
   /** Claimed recipients of all destinations. */
   get inFlight(): number {
-    return this.#proven.inFlight + this.#others.inFlight + this.#urgent.inFlight
+    let sum = 0
+    for (const { inFlight } of this.#rooms) sum += inFlight
+    return sum
   }
 
   /**
@@ -130,7 +148,7 @@ export class DestinationDirectory {
     const room = destination?.room ?? this.#roomOf(key)
     if (room.inFlight >= room.limit) return true
     if (!destination) return this.#backoffs.has(nameOf(key))
-    return destination.dueAt <= now || destination.inFlight >= this.#limitOf(room) || this.#backoffs.has(destination.name)
+    return destination.dueAt <= now || destination.inFlight >= room.limitEach || this.#backoffs.has(destination.name)
   }
 
   /** Undefined if it has not answered of late, has no mail in hand or in the queue, or is in backoff. */
@@ -147,7 +165,11 @@ export class DestinationDirectory {
     this.#findHanging(now)
     const probe = this.#backoffs.nextProbe(now, this.#waiting)
     if (probe !== undefined) return this.#probeTurn(probe, now)
-    return this.#nextIn(this.#urgent, now) ?? this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
+    for (const room of this.#rooms) {
+      const turn = this.#nextIn(room, now)
+      if (turn) return turn
+    }
+    return undefined
   }
 
   /** When to ask for the next one again if there is none now, epoch ms; also ask when claims are released. */
@@ -159,7 +181,7 @@ export class DestinationDirectory {
     }
     // Once a destination that fills the room is found to hang, another gets its turn.
     const [since] = this.#moving.values()
-    const isWaitedFor = this.#proven.inFlight >= this.#proven.limit && this.#proven.line.firstDueAt <= now
+    const isWaitedFor = isOverfull(this.#urgent.proven, now) || isOverfull(this.#usual.proven, now)
     return isWaitedFor && since !== undefined ? Math.min(at, since + hangsAfterMs) : at
   }
 
@@ -167,7 +189,7 @@ export class DestinationDirectory {
     const destination = this.#destination(key)
     destination.inFlight += recipients
     destination.room.inFlight += recipients
-    if (destination.room === this.#proven && !this.#moving.has(destination)) this.#moving.set(destination, now)
+    if (destination.room === this.#roomsOf(key).proven && !this.#moving.has(destination)) this.#moving.set(destination, now)
   }
 
   released(key: string, recipients: number, now: number): void {
@@ -187,13 +209,18 @@ export class DestinationDirectory {
    */
   noteAttempt(name: string, inHandMs: number | null, now: number): void {
     const isAnswered = inHandMs !== null
-    if (isAnswered) this.#answered.set(name, averageWith(this.#answered.get(name) ?? Infinity, inHandMs))
+    const average = this.#answered.get(name)
+    if (isAnswered) this.#answered.set(name, averageWith(average ?? Infinity, inHandMs))
     else this.#answered.delete(name)
-    const destination = this.#destinations.get(name)
-    const room = isAnswered ? this.#proven : this.#others
-    if (!destination || destination.room === room) return
-    this.#move(destination, room)
-    if (isAnswered && destination.inFlight > 0) this.#moving.set(destination, now)
+    // Then its mail of both kinds has the room already.
+    if (isAnswered && average !== undefined) return
+    for (const destination of this.#both(name)) {
+      const { proven, others } = this.#roomsOf(destination.key)
+      const room = isAnswered ? proven : others
+      if (destination.room === room) continue
+      this.#move(destination, room)
+      if (isAnswered && destination.inFlight > 0) this.#moving.set(destination, now)
+    }
   }
 
   /** A host of the destination can be tried: it is no longer in backoff, nor are those that were with it. */
@@ -246,10 +273,10 @@ export class DestinationDirectory {
   }
 
   #takeTurn(destination: Destination, now: number): { lane: Lane; others: number } | undefined {
-    const { turns, name, room } = destination
+    const { turns, name, key } = destination
     const turn = turns?.next(now)
     destination.dueAt = turns?.firstDueAt ?? Infinity
-    const urgent = room === this.#urgent ? 1 : 0
+    const urgent = isUrgent(key) ? 1 : 0
     return turn && { lane: { destination: name, account_id: turn.accountId, urgent }, others: turn.others }
   }
 
@@ -258,12 +285,12 @@ export class DestinationDirectory {
     if (dueAt < Infinity && !this.#full.has(destination) && !this.#backoffs.has(name)) room.line.set(key, dueAt)
   }
 
-  /** Takes hanging destinations out of the room for proven ones. */
+  /** Takes hanging destinations out of the rooms for proven ones. */
   #findHanging(now: number): void {
     for (const [destination, since] of this.#moving) {
       if (since + hangsAfterMs > now) return
       this.#answered.delete(destination.name)
-      this.#move(destination, this.#others)
+      this.#move(destination, this.#roomsOf(destination.key).others)
     }
   }
 
@@ -281,20 +308,16 @@ export class DestinationDirectory {
    * takes hundreds of hanging destinations to leave nothing for the others of their kind.
    */
   #shareOf(room: Room): number {
-    return fairShare(this.#limitOf(room), (room.limit - room.inFlight) / room.limit)
-  }
-
-  #limitOf(room: Room): number {
-    return room === this.#urgent ? urgentLimit : this.#limit
+    return fairShare(room.limitEach, (room.limit - room.inFlight) / room.limit)
   }
 
   #roomOf(key: string): Room {
-    if (isUrgent(key)) return this.#urgent
-    return this.#answered.has(key) ? this.#proven : this.#others
+    const { proven, others } = this.#roomsOf(key)
+    return this.#answered.has(nameOf(key)) ? proven : others
   }
 
-  get #rooms(): Room[] {
-    return [this.#urgent, this.#proven, this.#others]
+  #roomsOf(key: string): Rooms {
+    return isUrgent(key) ? this.#urgent : this.#usual
   }
 
   /** The usual and the urgent mail for a destination, as far as there is some. */

@@ -230,6 +230,24 @@ test('urgent mail goes first, and has room where the rest has none', () => {
   expect([directory.isBehind('a.example', 300), directory.isBehind(destinationKey(urgent), 300)]).toEqual([true, false])
 })
 
+test('urgent mail for a destination that answers has room though more are slow than are let in, and loses it if that hangs', () => {
+  const directory = new DestinationDirectory(64, 4000)
+  const known = laneOf('known.example', 'acc_b', 1)
+  directory.noteAttempt('known.example', 0, 0)
+  for (let i = 0; i < 600; i++) directory.noteWaiting(laneOf(`slow${i}.example`, 'acc_a', 1), 100)
+  expect(turnsAt(directory, 100).length).toBeLessThan(600)
+  directory.noteWaiting(known, 200)
+  expect(directory.next(200)).toEqual({ lane: known, room: 16, isProbe: false })
+  directory.claimed(destinationKey(known), 16, 200)
+  directory.noteWaiting(known, 200)
+  directory.next(2_200)
+  directory.released(destinationKey(known), 8, 2_300)
+  expect(directory.next(2_300)).toBeUndefined()
+  expect(directory.isBehind(destinationKey(known), 2_300)).toBe(true)
+  directory.noteAttempt('known.example', 0, 2_400)
+  expect(directory.next(2_400)).toMatchObject({ lane: known })
+})
+
 test('what waits for a host that is down is tried by usual mail; urgent mail waits with it, and wakes with it', () => {
   const directory = new DestinationDirectory(4, 1000)
   const [usualMail, urgent] = [laneOf('a.example', 'acc_a'), laneOf('a.example', 'acc_b', 1)]

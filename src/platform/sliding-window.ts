@@ -14,12 +14,14 @@ export class SlidingWindow {
     this.#windowMs = windowMs
   }
 
-  /** Counts one more. Returns false, and counts nothing, if the limit is reached. */
-  take(now: number, limit: number): boolean {
+  /** Counts so many more. Returns false, and counts nothing, if they would exceed the limit. */
+  take(now: number, limit: number, count = 1): boolean {
     this.#expire(now)
-    if (this.#count >= limit) return false
-    if (this.#count === this.#times.length) this.#grow()
-    this.#times[(this.#oldest + this.#count++) % this.#times.length] = now
+    if (this.#count + count > limit) return false
+    for (let i = 0; i < count; i++) {
+      if (this.#count === this.#times.length) this.#grow()
+      this.#times[(this.#oldest + this.#count++) % this.#times.length] = now
+    }
     return true
   }
 

@@ -39,6 +39,16 @@ test('takes no more than the limit in any minute, and refuses nothing below it',
   )
 })
 
+test('takes several together, or none of them', () => {
+  const window = new SlidingWindow(windowMs)
+  expect(window.take(0, 60, 20)).toBe(true)
+  expect(window.take(1, 60, 41)).toBe(false)
+  expect(window.take(2, 60, 40)).toBe(true)
+  expect(window.take(3, 60)).toBe(false)
+  expect(window.take(windowMs, 60, 20)).toBe(true)
+  expect([...window.times()]).toEqual([...Array<number>(40).fill(2), ...Array<number>(20).fill(windowMs)])
+})
+
 test('knows exactly when one more may be taken', () => {
   fc.assert(
     fc.property(requests, (sequence) => {

@@ -47,7 +47,7 @@ export const sentEmail = resource<Accepted>('SentEmail')({
     ({ recipients }) => recipients.map(({ address, type, state }) => ({ email: address, type, status: state })),
   ],
   priority: [
-    z.enum(priorities).describe('What it got: lower than what was asked for if the account has had its urgent mail.'),
+    z.enum(priorities).describe('What it got: lower than what was asked for beyond the limit of the account, or if it is scheduled.'),
     ({ priority = 'normal' }) => priority,
   ],
 })
@@ -182,7 +182,7 @@ export const emailResource = resource<
     ({ message }) => storedTracking(message.tracking) ?? noTracking,
   ],
   priority: [
-    z.enum(priorities).describe('What it got: see priority of a new email.'),
+    z.enum(priorities).describe('What it got: lower than what was asked for beyond the limit of the account, or if it is scheduled.'),
     ({ message }) => priorityOf(storedTransfer(message.transfer)),
   ],
   require_tls: [

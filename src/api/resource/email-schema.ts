@@ -163,7 +163,8 @@ const shape = {
     .nullish()
     .describe(
       '`high` goes ahead of all other mail, as a one-time code should: an account may have so many recipients a minute ' +
-        '(`quotas.urgent_per_minute`), and more is taken as `normal`, which the answer says. `low` leaves the way to others.',
+        '(`quotas.urgent_per_minute`). More is taken as `normal`, and so is mail that is scheduled; the answer says so. `low` leaves the way ' +
+        'to others.',
     ),
   require_tls: z
     .boolean()

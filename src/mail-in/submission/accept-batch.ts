@@ -3,7 +3,7 @@ import type { Idempotency, Submission, Submitter } from '../../mail/message/subm
 import { lookedUp } from '../../platform/store/changes.ts'
 import { admissionOf, type Accepted, type Admission, type DraftedEmail } from './admission.ts'
 import { admit, type AcceptServices } from './admit.ts'
-import { authorise } from './authorise.ts'
+import { authorise, type SigningDomain } from './authorise.ts'
 
 /** Several messages of one submitter, submitted together. */
 interface SubmissionBatch {
@@ -36,21 +36,24 @@ export type AcceptBatch = (batch: SubmissionBatch) => Promise<AcceptedBatch>
  * @throws StorageFullError if the disk has no room; nothing was accepted
  */
 export async function acceptBatch(batch: SubmissionBatch, services: AcceptServices): Promise<AcceptedBatch> {
-  const now = services.clock.now()
-  const admissions: Admission[] = []
+  const authorised: Authorised[] = []
   const refused: RefusedItem[] = []
   for (const [index, item] of batch.items.entries()) {
-    const judged = item instanceof SternaError ? item : await judge(item, now, services)
+    const judged = item instanceof SternaError ? item : await judge(item, services)
     if (judged instanceof SternaError) refused.push({ index, error: judged })
-    else admissions.push(judged)
+    else authorised.push(judged)
   }
   if (batch.mode === 'strict' && refused.length > 0) throw batchRefusal(refused)
   const errors = refused.map(({ index, error: { code, message } }) => ({ index, code, message }))
-  if (admissions.length === 0) return { replayed: false, emails: [], errors }
+  if (authorised.length === 0) return { replayed: false, emails: [], errors }
   const { submitter, idempotency } = batch
   return services.uploads.run((upload) => {
-    upload.require(admissions.map(({ submission }) => submission.content))
-    return services.idempotencyKeys.once(submitter.accountId, idempotency, (remember) => {
+    upload.require(authorised.map(({ submission }) => submission.content))
+    return services.idempotencyKeys.once(submitter.accountId, idempotency, async (remember) => {
+      const now = services.clock.now()
+      const admissions: Admission[] = []
+      for (const { submission, domain } of authorised)
+        admissions.push(admissionOf(await services.urgentMail.ranked(submission), domain, now))
       const answerOf = (emails: DraftedEmail[]): AcceptedBatch => ({
         replayed: false,
         emails: emails.map(({ accepted }) => accepted),
@@ -61,10 +64,14 @@ export async function acceptBatch(batch: SubmissionBatch, services: AcceptServic
   })
 }
 
-async function judge(submission: Submission, now: number, services: AcceptServices): Promise<Admission | SternaError> {
+interface Authorised {
+  submission: Submission
+  domain: SigningDomain | null
+}
+
+async function judge(submission: Submission, services: AcceptServices): Promise<Authorised | SternaError> {
   try {
-    const domain = await lookedUp(services, () => authorise(submission, services))
-    return admissionOf(await services.urgentMail.ranked(submission), domain, now)
+    return { submission, domain: await lookedUp(services, () => authorise(submission, services)) }
   } catch (error) {
     // This is not the fault of one email.
     if (!(error instanceof SternaError) || error.code === 'account_suspended') throw error

@@ -53,7 +53,11 @@ export async function receiveMessage(
     })
     if (!accepted.isLowered) return replyOf(250, '2.0.0', `Ok: queued as ${accepted.messageId}`)
     // RFC 6710 4.1
-    return replyOf(250, '2.3.6', `0 is the new priority: no more urgent mail in this minute; queued as ${accepted.messageId}`)
+    return replyOf(
+      250,
+      '2.3.6',
+      `0 is the new priority: scheduled, or too much urgent mail in this minute; queued as ${accepted.messageId}`,
+    )
   } catch (error) {
     const reply = refusalFor(error)
     if (!(error instanceof ClientGone)) services.metrics.refused.smtp[refusalReason(reply)].add()

@@ -5,7 +5,7 @@ import type { Submission } from '../../mail/message/submission.ts'
 import { isUrgent } from '../../mail/message/transfer-options.ts'
 import type { Log } from '../../platform/log.ts'
 import { minuteMs } from '../../platform/rate-limiter.ts'
-import type { LimitShares, LimitWindow, LimitWindows } from '../../platform/store/limit-shares.ts'
+import type { LimitShares, LimitWindows } from '../../platform/store/limit-shares.ts'
 
 interface UrgentMailServices {
   limitShares: LimitShares
@@ -31,7 +31,10 @@ export class UrgentMail {
     return this.#windows.stop()
   }
 
-  /** The submission as it is taken: as usual mail if it is urgent and its account has had as many urgent recipients in this minute as it may. */
+  /**
+   * The submission as it is taken. Urgent mail becomes usual mail if it has more recipients than its account may still mail in this minute, and
+   * if it is scheduled: the mail of many minutes could be due at once. Call it once for each message that is accepted: it counts.
+   */
   ranked(submission: Submission): Submission | Promise<Submission> {
     return isUrgent(submission.options.transfer) && submission.submitter.accountId !== systemAccountId
       ? this.#withinLimit(submission)
@@ -40,16 +43,10 @@ export class UrgentMail {
 
   async #withinLimit(submission: Submission): Promise<Submission> {
     const { submitter, envelope, options } = submission
-    const { perMinute } = this.#services.policies.of(urgentMailPolicy, submitter.accountId)
-    const window = this.#windows.of(submitter.accountId)
-    if (await takeAll(window, envelope.recipients.length, perMinute)) return submission
+    const { accountId, sandbox } = submitter
+    const { perMinute } = this.#services.policies.of(urgentMailPolicy, accountId)
+    const window = this.#windows.of(sandbox ? `${accountId} sandbox` : accountId)
+    if (options.scheduledAt === null && (await window.take(perMinute, envelope.recipients.length))) return submission
     return { ...submission, options: { ...options, transfer: { ...options.transfer, priority: 0 } }, isLowered: true }
   }
-}
-
-/** False if the limit is reached on the way. */
-async function takeAll(window: LimitWindow, recipients: number, limit: number): Promise<boolean> {
-  if (recipients > limit) return false
-  for (let i = 0; i < recipients; i++) if (!(await window.take(limit))) return false
-  return true
 }

@@ -73,9 +73,9 @@ export class LeasedWindow implements LimitWindow {
     return this.#share === 0 && this.#told.share === 0 && !this.isAsking && !this.isUntold
   }
 
-  take(limit: number): boolean | Promise<boolean> {
+  take(limit: number, count = 1): boolean | Promise<boolean> {
     this.#limit = limit
-    return this.#takeOwn() || (limit > 0 && this.#takeMore())
+    return this.#takeOwn(count) || (count <= limit && this.#takeMore(count))
   }
 
   remaining(limit: number): number {
@@ -146,18 +146,18 @@ export class LeasedWindow implements LimitWindow {
     return used === 0 ? null : Math.ceil(clock.now() + this.#counted.untilNext(this.#now, used))
   }
 
-  #takeOwn(): boolean {
+  #takeOwn(count: number): boolean {
     const now = this.#now
     if (this.#share === 0 || now - this.#provenAt > this.#services.windowMs) return false
-    if (!this.#counted.take(now, Math.min(this.#share, this.#limit))) return false
-    this.#recent++
+    if (!this.#counted.take(now, Math.min(this.#share, this.#limit), count)) return false
+    this.#recent += count
     return true
   }
 
-  async #takeMore(): Promise<boolean> {
+  async #takeMore(count: number): Promise<boolean> {
     while (this.#now - this.#askedInVainAt >= inVainMs) {
       await (this.#asking ??= this.#ask().finally(() => (this.#asking = null)))
-      if (this.#takeOwn()) return true
+      if (this.#takeOwn(count)) return true
     }
     return false
   }

@@ -2,8 +2,8 @@ import type { Log } from '../log.ts'
 
 /** How much a key (an account, a user) may do within a time, in the sum of all nodes. */
 export interface LimitWindow {
-  /** Counts one more, unless `limit` is reached. A promise if other nodes may have to leave this one a part of it. */
-  take(limit: number): boolean | Promise<boolean>
+  /** Counts so many more, or none if they would exceed `limit`. A promise if other nodes may have to leave this one a part of it. */
+  take(limit: number, count?: number): boolean | Promise<boolean>
   /** How many more there may be now. */
   remaining(limit: number): number
   /** The ms until there may be one more than now. */

@@ -34,8 +34,8 @@ class LocalWindow implements LimitWindow {
     this.counted = new SlidingWindow(windowMs)
   }
 
-  take(limit: number): boolean {
-    if (!this.counted.take(this.#clock.steady(), limit)) return false
+  take(limit: number, count?: number): boolean {
+    if (!this.counted.take(this.#clock.steady(), limit, count)) return false
     this.isChanged = true
     return true
   }

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { SternaError } from '../../../src/platform/errors.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
+import { aloneWithLimits } from '../../../src/platform/store/local-windows.ts'
+import { UrgentMail } from '../../../src/mail-in/submission/urgent-mail.ts'
 import { aloneWithChanges } from '../../../src/platform/store/changes.ts'
 import { ConflictError, StorageFullError, type Database } from '../../../src/platform/store/database.ts'
 import { acceptBatch } from '../../../src/mail-in/submission/accept-batch.ts'
@@ -121,6 +123,25 @@ test('after a failure that nobody understands the messages may be there, and kee
     acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, { ...services, db: failing, uploads: uploadsTo(failing) }),
   ).rejects.toThrow('the answer was lost')
   expect(await rows(db)).toMatchObject({ message: 2, recipient: 2, upload: 0, content: 2 })
+})
+
+test('a batch that is refused, or was taken before, uses up none of the urgent mail', async () => {
+  const { services, db } = await startDoor()
+  const limitShares = aloneWithLimits(services)
+  const urgentMail = new UrgentMail({ limitShares, policies: accountPolicies(db), log: silentLog })
+  const withUrgentMail = { ...services, urgentMail }
+  const items = ['a', 'b'].map((name) => submissionTo([`${name}@r.example`], { options: { transfer: { priority: 4 } } }))
+  const batch = { submitter, items, mode: 'strict', idempotency } as const
+  const refused = { ...batch, items: [...items, new SternaError('validation_error', 'no')] }
+  for (let i = 0; i < 40; i++) await expect(acceptBatch(refused, withUrgentMail)).rejects.toThrow('no')
+  for (let i = 0; i < 40; i++) expect(await acceptBatch(batch, withUrgentMail)).toMatchObject({ replayed: i > 0 })
+  const ranked = await urgentMail.ranked(
+    submissionTo(
+      Array.from({ length: 58 }, (_, i) => `${i}@r.example`),
+      { options: { transfer: { priority: 4 } } },
+    ),
+  )
+  expect(ranked.isLowered).toBeUndefined()
 })
 
 test('an address that comes onto the suppression list meanwhile is left out', async () => {

@@ -139,3 +139,13 @@ test('an outage while a share is left to the others keeps nothing from anybody',
   expect(await rows()).toEqual([])
   expect(await b.take(100, 100)).toBeGreaterThan(0)
 })
+
+test('several are taken together or not at all, also where that takes more than a piece', async () => {
+  const { a, b } = await two()
+  const takeTogether = async ({ windows }: Limited, count: number): Promise<boolean> => windows.of('acc_1').take(60, count)
+  expect(await b.take(20, 60)).toBe(20)
+  expect(await takeTogether(a, 61)).toBe(false)
+  expect(await takeTogether(a, 36)).toBe(true)
+  expect(await takeTogether(a, 5)).toBe(false)
+  expect((await a.take(10, 60)) + (await b.take(10, 60))).toBe(4)
+})

@@ -96,7 +96,7 @@ test('in PostgreSQL that life gives the same answers and leaves the same rows', 
 })
 
 test(
-  'at hundreds of thousands of rows no statement of a relay reads all of a large table, but for a few that are asked for by hand',
+  'at a million rows no statement of a relay reads all of a large table, but for a few that are asked for by hand',
   { timeout: 900_000 },
   async () => {
     await postgres.run(manyRows)

@@ -119,6 +119,8 @@ describe('a report that mail did not arrive after all', () => {
       'smtp_code',
       'enhanced_status',
       'reason',
+      'cause',
+      'owner',
     ])
     expect(JSON.parse(receiver.posts[0]!.body).data).toMatchObject({ to: ann, bounce_type: 'hard', bounce_category: 'invalid_recipient' })
     const after = (await relay.call('GET', '/api/analytics?metrics=sent,delivered,bounced,bounced_permanent')).body.totals

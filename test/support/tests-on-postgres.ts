@@ -19,6 +19,7 @@ export const aboutFiles: { file: string; tests?: string[]; why: string }[] = [
     tests: ["following the log uses the account's index, however much others send"],
     why: 'a plan of SQLite',
   },
+  { file: 'test/mail-out/queue/queue-plans.test.ts', why: 'the plans of SQLite' },
   { file: 'test/readers/search/list-plans.long.test.ts', why: 'the plans of SQLite' },
   { file: 'test/scenario/damaged-pages.long.test.ts', why: 'damaged pages of a file' },
   {

@@ -136,7 +136,7 @@ async function relatedTo(messages: MessageReader, rows: MessageRow[]) {
   const ids = rows.map(({ id }) => id)
   const [recipients, newestEvents] = await Promise.all([messages.recipients(ids), messages.newestEvents(ids)])
   const byMessage = Map.groupBy(recipients, (recipient) => recipient.message_id)
-  const lost = ids.filter((id) => byMessage.get(id)?.some(({ state }) => isLost(state)))
-  const lastBounces = await messages.lastBounces(lost)
-  return (id: string) => ({ recipients: byMessage.get(id) ?? [], newestEvent: newestEvents.get(id), lastBounces })
+  const missed = ids.filter((id) => byMessage.get(id)?.some(({ state }) => isLost(state) || state === 'deferred'))
+  const lastFailures = await messages.lastFailures(missed)
+  return (id: string) => ({ recipients: byMessage.get(id) ?? [], newestEvent: newestEvents.get(id), lastFailures })
 }

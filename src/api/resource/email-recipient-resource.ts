@@ -4,7 +4,7 @@ import { isSimulatedSuppressed } from '../../mail-out/delivery/simulator.ts'
 import { explanationOfSuppression, type Explanation } from '../../readers/explanation/explanation.ts'
 import { explainAttempt, explainBounce } from '../../readers/explanation/explain-attempt.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
-import type { LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
+import type { LastBounce, LastFailure, RecipientRow } from '../../mail/message/message-reader.ts'
 import { recipientStates, type RecipientState } from '../../mail-out/queue/recipient-state.ts'
 import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
 import { resource, timeOrNull, timeAnswer } from '../operation/resource.ts'
@@ -16,24 +16,31 @@ export const recipientType = z.enum(recipientTypes)
 /** Whether a recipient in this state has got no mail, and will get none. */
 export const isLost = (state: string): boolean => state === 'bounced' || state === 'failed' || state === 'suppressed'
 
+/** What the log says of the bounce of a recipient that is lost. */
+export const bounceIn = ({ state }: RecipientRow, failure: LastFailure | undefined): LastBounce | undefined =>
+  isLost(state) && failure?.type === 'email.bounced' ? failure.data : undefined
+
 /** Why this recipient, who is lost or waits, got nothing: as the log tells of the bounce, else as the recipient's row does. */
-export function explainRecipient({ state, last_response: reply, ...row }: RecipientRow, bounce: LastBounce | undefined): Explanation {
-  if (bounce) return explainBounce(bounce, row.provider)
-  const facts = { smtpCode: row.smtp_code, enhancedStatus: row.enhanced_status, reply, provider: row.provider }
+export function explainRecipient(recipient: RecipientRow, failure: LastFailure | undefined): Explanation {
+  const bounce = bounceIn(recipient, failure)
+  const { state, last_response: reply, smtp_code: smtpCode, enhanced_status: enhancedStatus, provider } = recipient
+  if (bounce) return explainBounce(bounce, provider)
+  const phase = (failure?.type === 'email.deferred' && failure.data.phase) || null
+  const facts = { smtpCode, enhancedStatus, reply, provider, phase }
   if (state === 'deferred') return explainAttempt({ ...facts, outcome: 'deferred' })
   const category = state === 'suppressed' ? 'suppressed' : state === 'failed' ? 'internal_error' : undefined
   return explainAttempt({ ...facts, outcome: 'bounced', category })
 }
 
 interface ShownRecipient extends RecipientRow {
-  bounce: LastBounce | undefined
+  failure: LastFailure | undefined
   stopping: SuppressionRow | undefined
 }
 
 /** For a suppressed recipient, the entry that stops the mail now, which may not be the one that did then. */
 function explanationFor(row: ShownRecipient): Explanation | null {
   if (row.state === 'suppressed' && !isSimulatedSuppressed(row.forward_path)) return explanationOfSuppression(row.stopping?.origin ?? null)
-  return isLost(row.state) || row.state === 'deferred' ? explainRecipient(row, row.bounce) : null
+  return isLost(row.state) || row.state === 'deferred' ? explainRecipient(row, row.failure) : null
 }
 
 /** A recipient of an email, and why it got nothing. */

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { tlsPolicies } from '../../platform/config/recipient-tls.ts'
 import { attemptSts, attemptTls } from './attempt-tls.ts'
-import { mxProviderOf } from '../../mail-out/delivery/mx-provider.ts'
 import { readTlsText } from '../../mail-out/delivery/transport-facts.ts'
 import { policySources } from '../../mail-out/delivery/transport-policy.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
+import { factsOfAttempt } from '../../readers/explanation/facts-of-attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
 import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../mail/message/email-status.ts'
-import type { AttemptRow, EventRow, LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
+import type { AttemptRow, EventRow, LastFailure, RecipientRow } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import { priorities, priorityOf, requireTlsOf, storedTransfer } from '../../mail/message/transfer-options.ts'
 import type { Tag } from '../../mail/message/send-limits.ts'
@@ -19,7 +19,7 @@ import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
 import type { ParsedAttachment } from '../../mail/message/message-parser.ts'
 import type { eventSchema } from './event-schema.ts'
 import { referenceTo, resource, time, timeAnswer } from '../operation/resource.ts'
-import { emailRecipient, explainRecipient, isLost, recipientType } from './email-recipient-resource.ts'
+import { bounceIn, emailRecipient, explainRecipient, isLost, recipientType } from './email-recipient-resource.ts'
 import { explanationResource } from './explanation-resource.ts'
 
 const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
@@ -74,20 +74,21 @@ interface EmailServices {
   message: MessageRow
   recipients: RecipientRow[]
   newestEvent: NewestEvent | undefined
-  /** What the log says of the last bounce of each recipient, by its id. */
-  lastBounces: ReadonlyMap<string, LastBounce>
+  /** The last bounce or deferral of each recipient, by its id. */
+  lastFailures: ReadonlyMap<string, LastFailure>
 }
 
 const statusOf = ({ recipients }: EmailServices) => deriveStatus(recipients.map(({ state }) => state))
 
 /** Why somebody got no mail, or waits for it. */
-function reasonOf({ recipients, lastBounces }: EmailServices) {
+function reasonOf({ recipients, lastFailures }: EmailServices) {
   const lost = recipients.filter(({ state }) => isLost(state))
   // A suppressed recipient, who was left out from the start, says least of the email.
   const one = lost.find(({ state }) => state !== 'suppressed') ?? lost[0] ?? recipients.find(({ state }) => state === 'deferred')
   if (!one) return null
-  const bounce = isLost(one.state) ? lastBounces.get(one.id) : undefined
-  const { code, owner } = explainRecipient(one, bounce)
+  const failure = lastFailures.get(one.id)
+  const bounce = bounceIn(one, failure)
+  const { code, owner } = explainRecipient(one, failure)
   return { category: bounce?.bounce_category ?? null, response: bounce?.reason ?? one.last_response, code, owner }
 }
 
@@ -191,11 +192,11 @@ export const emailResource = resource<
   ],
   recipients: [
     z.array(emailRecipient.schema),
-    ({ recipients, lastBounces, stopping }) =>
+    ({ recipients, lastFailures, stopping }) =>
       recipients.map((row) =>
         emailRecipient.answer({
           ...row,
-          bounce: isLost(row.state) ? lastBounces.get(row.id) : undefined,
+          failure: lastFailures.get(row.id),
           stopping: stopping.get(row.forward_path),
         }),
       ),
@@ -257,11 +258,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
         line,
       })),
   ],
-  explanation: [
-    explanationResource.schema,
-    ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply, mx_host: mxHost }) =>
-      explanationResource.answer(explainAttempt({ outcome, smtpCode, enhancedStatus, reply, provider: mxHost && mxProviderOf(mxHost) })),
-  ],
+  explanation: [explanationResource.schema, (row) => explanationResource.answer(explainAttempt(factsOfAttempt(row)))],
 })
 
 /** Attachments are identified by position, from 1: a stored message does not change. */

@@ -4,6 +4,7 @@ import { recipientTypes } from '../../mail/message/envelope.ts'
 import { unsubscribeMethods } from '../../mail/suppression/unsubscribe.ts'
 import { bounceCategories } from '../../platform/metrics/metric-table.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
+import { refusalPhases } from '../../mail/bounce-parser/refusal.ts'
 import { timeAnswer } from '../operation/resource.ts'
 
 const subject = {
@@ -19,6 +20,14 @@ const client = {
   bot_confidence: z.number().min(0).max(1).optional().describe('As `bot_reason`.'),
 }
 
+const phase = z
+  .enum(refusalPhases)
+  .exclude(['report'])
+  .optional()
+  .describe(
+    'What the server refused: the connection (`banner`), a command, or the content (`dot`). Absent if no reply is known, or not what to.',
+  )
+
 const cause = {
   cause: z.enum(causeCodes).optional().describe('Why, as in the `explanation` of the recipient; only in webhooks.'),
   owner: z.enum(explanationOwners).optional().describe('Who can do something about it, as there; only in webhooks.'),
@@ -27,7 +36,7 @@ const cause = {
 /** What each event type adds to `email_id`, `to` and `subject`. */
 const ownData = {
   'email.queued': { queued_at: timeAnswer },
-  'email.deferred': { deferred_at: timeAnswer, next_attempt_at: timeAnswer, reason: z.string(), ...cause },
+  'email.deferred': { deferred_at: timeAnswer, next_attempt_at: timeAnswer, reason: z.string(), phase, ...cause },
   'email.relayed': { relayed_at: timeAnswer.describe('When the smarthost accepted the message.') },
   'email.canceled': { canceled_at: timeAnswer },
   'email.sent': { sent_at: timeAnswer.describe('When the first attempt to deliver began.') },
@@ -52,6 +61,7 @@ const ownData = {
       .string()
       .max(1000)
       .describe('The reply or reason; starts with "Reported twice as unknown, on" if a second soft bounce suppresses the address.'),
+    phase,
     ...cause,
   },
   'email.complained': { complained_at: timeAnswer, feedback_type: z.string(), reported_by: z.string().nullable() },

@@ -1,6 +1,6 @@
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
+import { factsOfAttempt } from '../../readers/explanation/facts-of-attempt.ts'
 import type { emailResource } from '../../api/resource/email-resource.ts'
-import { mxProviderOf } from '../../mail-out/delivery/mx-provider.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { AttemptRow } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
@@ -57,7 +57,6 @@ const attemptLine = ({ outcome, mx_host: host, started_at: at }: AttemptRow): st
 
 /** An attempt in plain words. */
 export function attemptLines(attempt: AttemptRow): string[] {
-  const { outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply, mx_host: mxHost } = attempt
-  const explanation = explainAttempt({ outcome, smtpCode, enhancedStatus, reply, provider: mxHost && mxProviderOf(mxHost) })
-  return [attemptLine(attempt), ...(outcome === 'delivered' ? [] : meaningLines(explanation))]
+  const explanation = explainAttempt(factsOfAttempt(attempt))
+  return [attemptLine(attempt), ...(attempt.outcome === 'delivered' ? [] : meaningLines(explanation))]
 }

@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
+import type { BounceCategory, RefusalPhase } from '../../mail/bounce-parser/refusal.ts'
 import type { AddedField } from '../../mail/message/added-field.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { TrackingPlan } from '../../readers/tracking/tracked-message.ts'
@@ -13,6 +13,8 @@ export interface Deferred {
   reply: Reply | null
   category: BounceCategory
   reason: string
+  /** What the reply answers; absent without one. */
+  phase?: RefusalPhase | undefined
   /** True if the host's answer to the whole message was none that SMTP knows, so it may have the message. */
   isUnclear?: true
 }
@@ -23,6 +25,8 @@ export interface Bounced {
   hard: boolean
   category: BounceCategory
   reason: string
+  /** See `Deferred`. */
+  phase?: RefusalPhase | undefined
   /** See `Judgement`. */
   inWords?: true | undefined
   /** When the same was said of the address before, epoch ms, if this is the second time. */

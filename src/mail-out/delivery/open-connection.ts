@@ -294,7 +294,7 @@ function failure(host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: 
   const { outcome } = verdict
   // Whatever the smarthost holds against us does not concern the recipients.
   if (!host.smarthost || outcome.type !== 'bounced') return verdict
-  return { ...verdict, outcome: { type: 'deferred', reply: outcome.reply, category: 'policy', reason: outcome.reason } }
+  return { ...verdict, outcome: { type: 'deferred', reply: outcome.reply, category: 'policy', reason: outcome.reason, phase } }
 }
 
 function notOpened(verdict: HostOutcome, dialogue?: SmtpDialogue): HostOutcome {

@@ -52,8 +52,8 @@ export function hostOutcomeOf(phase: Phase, reply: Reply, remoteHost: string | n
   const reason = formatReply(reply)
   const nextHost = concernsHost(phase, reply)
   if (reply.code < 400 || reply.code >= 600)
-    return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}` }, nextHost }
-  const deferred: HostOutcome = { outcome: { type: 'deferred', reply, category, reason }, nextHost }
+    return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}`, phase }, nextHost }
+  const deferred: HostOutcome = { outcome: { type: 'deferred', reply, category, reason, phase }, nextHost }
   if (reply.code < 500) return deferred
   // RFC 5321 4.5.3.1.10: hosts say 552 where they mean 452.
   if (phase === 'rcpt' && reply.code === 552 && !hard) return deferred
@@ -62,7 +62,7 @@ export function hostOutcomeOf(phase: Phase, reply: Reply, remoteHost: string | n
   if (phase === 'banner' && !hard) return { ...deferred, nextHost: 'of another owner' }
   if ((phase === 'ehlo' || phase === 'starttls') && !hard) return deferred
   if (phase !== 'dot' && isAboutCommand(reply) && !hard) return { ...deferred, nextHost: true }
-  return { outcome: { type: 'bounced', reply, hard, category, reason, inWords }, nextHost }
+  return { outcome: { type: 'bounced', reply, hard, category, reason, phase, inWords }, nextHost }
 }
 
 /** A failure without a reply: the network, an unreadable answer, or a host that lacks what the message needs. */
@@ -97,7 +97,9 @@ export const bounce = (reason: string, category: BounceCategory, hardness: 'hard
 
 /** The same, but the mail stays. */
 export const asDeferral = (outcome: Outcome): Outcome =>
-  outcome.type === 'bounced' ? { type: 'deferred', reply: outcome.reply, category: outcome.category, reason: outcome.reason } : outcome
+  outcome.type === 'bounced'
+    ? { type: 'deferred', reply: outcome.reply, category: outcome.category, reason: outcome.reason, phase: outcome.phase }
+    : outcome
 
 /** True if only the DNS says that the mail has nowhere to go. */
 export const isAbsence = (outcome: Outcome): outcome is Bounced & { isAbsence: true } =>

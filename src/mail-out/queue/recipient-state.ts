@@ -1,4 +1,5 @@
-import type { Outcome } from '../delivery/attempt.ts'
+import type { Deferred, Outcome } from '../delivery/attempt.ts'
+import type { RefusalPhase } from '../../mail/bounce-parser/refusal.ts'
 import type { Happening } from '../../mail/event/event-log.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
@@ -71,15 +72,16 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
         deferred_at: isoTime(now),
         next_attempt_at: isoTime(context.retryAt),
         reason: outcome.reason.slice(0, maxReasonLength),
+        ...(outcome.phase && { phase: outcome.phase }),
       }
       return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], bounce: null }
     }
     case 'bounced': {
-      const { hard, category, reply, reason, inWords, saidBefore } = outcome
+      const { hard, category, reply, reason, phase, inWords, saidBefore } = outcome
       return {
         state: category === 'internal_error' ? 'failed' : 'bounced',
         dueAt: null,
-        events: [...sent, bouncedEvent(now, { hard, category, reply, reason, saidBefore })],
+        events: [...sent, bouncedEvent(now, { hard, category, reply, reason, phase, saidBefore })],
         bounce: { hard, category, reason, inWords, saidBefore, ...codesOf({ reply, reason }) },
       }
     }
@@ -92,13 +94,18 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
  */
 export function moveExpired(
   progress: RecipientProgress,
-  last: { reply: Reply | null; reason: string },
+  last: Pick<Deferred, 'reply' | 'reason' | 'phase'>,
   { now, beganAt = now }: { now: number; beganAt?: number },
 ): Move {
   const reason = `Given up: not delivered in time. Last: ${last.reason}`
   const sent = progress.attempts === 0 ? [sentEvent(beganAt)] : []
   const bounce = { hard: false, category: 'expired' as const, reason, ...codesOf(last) }
-  return { state: 'bounced', dueAt: null, events: [...sent, bouncedEvent(now, { ...bounce, reply: last.reply })], bounce }
+  return {
+    state: 'bounced',
+    dueAt: null,
+    events: [...sent, bouncedEvent(now, { ...bounce, reply: last.reply, phase: last.phase })],
+    bounce,
+  }
 }
 
 /** What happens to a recipient that an operator bounces: no further attempt, a soft bounce with the last reply. */
@@ -126,7 +133,10 @@ const sentEvent = (at: number): Happening => ({ type: 'email.sent', data: { sent
 /** The event of a recipient that was given up, with its fields in order. */
 export const bouncedEvent = (
   now: number,
-  bounce: Pick<FinalFailure, 'hard' | 'category' | 'reason' | 'saidBefore'> & { reply: ReportedReply | null },
+  bounce: Pick<FinalFailure, 'hard' | 'category' | 'reason' | 'saidBefore'> & {
+    reply: ReportedReply | null
+    phase?: RefusalPhase | undefined
+  },
 ): Happening => ({
   type: 'email.bounced',
   data: {
@@ -136,6 +146,7 @@ export const bouncedEvent = (
     smtp_code: bounce.reply?.code ?? null,
     enhanced_status: bounce.reply?.enhancedStatus ?? ownEnhancedStatus(bounce.reason),
     reason: reasonInWords(bounce, now).slice(0, maxReasonLength),
+    ...(bounce.phase && { phase: bounce.phase }),
   },
 })
 

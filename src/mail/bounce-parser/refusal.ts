@@ -3,8 +3,10 @@ import type { bounceCategories } from '../../platform/metrics/metric-table.ts'
 /** Why a recipient bounced, in the words of the API. */
 export type BounceCategory = (typeof bounceCategories)[number]
 
+export const refusalPhases = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'dot', 'report'] as const
+
 /** What was refused. `dot` is the end of the message data; `report` is a refusal quoted in a bounce, from an unknown phase. */
-export type RefusalPhase = 'banner' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'dot' | 'report'
+export type RefusalPhase = (typeof refusalPhases)[number]
 
 /** What a mail system said about a recipient, in a reply or a bounce. */
 export interface Refusal {

@@ -1,3 +1,4 @@
+import type { RefusalPhase } from '../bounce-parser/refusal.ts'
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import { idFloor, isId, numberOfId, timeOfNumber } from '../../platform/id.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
@@ -42,7 +43,11 @@ export interface LastBounce {
   smtp_code: number | null
   enhanced_status: string | null
   reason: string
+  phase?: RefusalPhase
 }
+
+/** What the log says last of why a recipient got nothing. */
+export type LastFailure = { type: 'email.bounced'; data: LastBounce } | { type: 'email.deferred'; data: { phase?: RefusalPhase } }
 
 /** A recipient with its message. */
 export type FoundRecipient = MessageRow & {
@@ -167,16 +172,17 @@ export class MessageReader {
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
   }
 
-  /** What the log says of the last bounce of each recipient of these messages, by the recipient's id, as far as there was one. */
-  async lastBounces(messageIds: string[]): Promise<Map<string, LastBounce>> {
+  /** The last bounce or deferral of each recipient of these messages, by the recipient's id, as far as there was one. */
+  async lastFailures(messageIds: string[]): Promise<Map<string, LastFailure>> {
     if (messageIds.length === 0) return new Map()
     const { names, params } = namedValues('id', messageIds)
-    const rows = await this.#db.slowRead<{ recipient_id: string; data: string }>(
-      `select recipient_id, data from event
-        where seq in (select max(seq) from event where message_id in (${names}) and type = 'email.bounced' group by recipient_id)`,
+    const rows = await this.#db.slowRead<{ recipient_id: string; type: LastFailure['type']; data: string }>(
+      `select recipient_id, type, data from event
+        where seq in (select max(seq) from event
+                       where message_id in (${names}) and type in ('email.bounced', 'email.deferred') group by recipient_id)`,
       params,
     )
-    return new Map(rows.map(({ recipient_id: id, data }) => [id, JSON.parse(data)]))
+    return new Map(rows.map(({ recipient_id: id, type, data }) => [id, { type, data: JSON.parse(data) }]))
   }
 
   /** The bytes of a message in pieces; none if they are no longer kept, or are kept only until delivery. */

@@ -1,6 +1,6 @@
 import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import type { Explanation } from '../../readers/explanation/explanation.ts'
-import { explainBounce, explainDeferral, type ToldBounce } from '../../readers/explanation/explain-attempt.ts'
+import { explainBounce, explainDeferral, type ToldBounce, type ToldDeferral } from '../../readers/explanation/explain-attempt.ts'
 
 /**
  * `data`, a JSON object, with the cause of a bounce or a deferral and its owner, as everywhere else.
@@ -13,6 +13,6 @@ export function withCause(type: WebhookEventType, data: string, provider: string
 
 function explanationIn(type: WebhookEventType, data: string, provider: string | null): Explanation | null {
   if (type === 'email.bounced') return explainBounce(JSON.parse(data) as ToldBounce, provider)
-  if (type === 'email.deferred') return explainDeferral((JSON.parse(data) as { reason?: string }).reason ?? '', provider)
+  if (type === 'email.deferred') return explainDeferral(JSON.parse(data) as ToldDeferral, provider)
   return null
 }

@@ -5,7 +5,7 @@ import { explanationOf, type Explanation } from './explanation.ts'
 import type { ReplyEntry } from './reply-entry.ts'
 
 /** What is known about an attempt, or about a bounce. */
-interface FailureFacts {
+export interface FailureFacts {
   outcome: 'delivered' | 'deferred' | 'bounced'
   smtpCode: number | null
   enhancedStatus: string | null
@@ -14,7 +14,7 @@ interface FailureFacts {
   /** Who runs the host, as `mxProviderOf` names it; null if that is not known. */
   provider: string | null
   /** What was refused, if that is known. */
-  phase?: RefusalPhase | null
+  phase: RefusalPhase | null
   /** What an event says of it; judged by the reply where nothing does. */
   category?: BounceCategory | undefined
 }
@@ -59,6 +59,7 @@ export interface ToldBounce {
   smtp_code?: number | null
   enhanced_status?: string | null
   reason?: string
+  phase?: RefusalPhase
 }
 
 /** The same for a bounce, as the log tells it: alike wherever it is shown or counted. @param provider see `FailureFacts` */
@@ -69,14 +70,18 @@ export const explainBounce = (told: ToldBounce, provider: string | null): Explan
     enhancedStatus: told.enhanced_status ?? null,
     reply: told.reason ?? null,
     provider,
+    phase: told.phase ?? null,
     category: told.bounce_category as BounceCategory | undefined,
   })
 
+/** What the log says of a deferral; what was erased is absent. */
+export type ToldDeferral = Pick<ToldBounce, 'reason'> & { phase?: RefusalPhase | null }
+
 /** The same for a deferral: its reason begins with the reply's codes, if there was a reply. */
-export function explainDeferral(reason: string, provider: string | null): Explanation {
+export function explainDeferral({ reason = '', phase = null }: ToldDeferral, provider: string | null): Explanation {
   const codes = /^([2-5]\d\d) (?:([245]\.\d{1,3}\.\d{1,3})(?= |$))?/.exec(reason)
   const smtpCode = codes ? Number(codes[1]) : null
-  return explainAttempt({ outcome: 'deferred', smtpCode, enhancedStatus: codes?.[2] ?? null, reply: reason, provider })
+  return explainAttempt({ outcome: 'deferred', smtpCode, enhancedStatus: codes?.[2] ?? null, reply: reason, provider, phase })
 }
 
 interface FoundCause {
@@ -103,8 +108,10 @@ function causeInSilence({ smtpCode, category, reply }: FailureFacts): FoundCause
   return silenceRules.find((rule) => mayBeOurs(rule) && rule.words.test(reply))
 }
 
-function causeInReply({ smtpCode, enhancedStatus, category, reply, provider, phase = null }: FailureFacts): FoundCause | undefined {
+function causeInReply({ smtpCode, enhancedStatus, category, reply, provider, phase }: FailureFacts): FoundCause | undefined {
   if (smtpCode === null && category === undefined) return undefined
-  const known = findReplyEntry({ code: smtpCode, enhancedStatus, text: reply ?? '', provider, phase, category })
+  // A server's reply is judged by its words, as for the attempt; a bounce that came back, by what was made of it.
+  const judged = phase === null ? category : undefined
+  const known = findReplyEntry({ code: smtpCode, enhancedStatus, text: reply ?? '', provider, phase, category: judged })
   return known && { code: known.cause, known }
 }

@@ -137,6 +137,7 @@ describe('one reply', () => {
       category: 'invalid_recipient',
       reply,
       reason: '550 5.1.1 a 5.1.1 b',
+      phase: 'rcpt',
     })
   })
 

@@ -8,6 +8,7 @@ const replied = (code: number, enhancedStatus: string | null, text: string) => (
   enhancedStatus,
   reply: `${code} ${enhancedStatus ?? ''} ${text}`,
   provider: null,
+  phase: null,
 })
 
 const ptr =
@@ -83,7 +84,10 @@ test.each([
   ['4.3.0 an error of this server: oops', 'internal_error', 'us'],
 ])('without a reply, the cause of "%s" is %s, which lies with %s', (reply, code, owner) => {
   const outcome = reply.startsWith('5') ? ('bounced' as const) : ('deferred' as const)
-  expect(explainAttempt({ outcome, smtpCode: null, enhancedStatus: null, reply, provider: null })).toMatchObject({ code, owner })
+  expect(explainAttempt({ outcome, smtpCode: null, enhancedStatus: null, reply, provider: null, phase: null })).toMatchObject({
+    code,
+    owner,
+  })
 })
 
 test.each([
@@ -108,16 +112,23 @@ test.each([
   ['policy', null, 'there is no PTR record for your address', 'reverse_dns', 'us'],
   ['other', null, 'it did not work out', 'other', 'recipient'],
 ] as const)('the cause of a bounce of category %s with %s "%s" is %s, which lies with %s', (category, smtpCode, reply, code, owner) => {
-  const explanation = explainAttempt({ outcome: 'bounced', smtpCode, enhancedStatus: null, reply, provider: null, category })
+  const explanation = explainAttempt({ outcome: 'bounced', smtpCode, enhancedStatus: null, reply, provider: null, phase: null, category })
   expect(explanation).toMatchObject({ code, owner })
   expect(explanation.advice).not.toContain('retries')
 })
 
 test('says what Sterna does about it while it waits, and once it has given up', () => {
-  const facts = { smtpCode: 451, enhancedStatus: '4.7.1', reply: '451 4.7.1 Greylisted', provider: null }
+  const facts = { smtpCode: 451, enhancedStatus: '4.7.1', reply: '451 4.7.1 Greylisted', provider: null, phase: null }
   expect(explainAttempt({ ...facts, outcome: 'deferred' })).toMatchObject({ adviceCodes: ['retried'] })
   expect(explainAttempt({ ...facts, outcome: 'bounced' })).toMatchObject({ adviceCodes: ['given_up'] })
-  const silent = { outcome: 'deferred' as const, smtpCode: null, enhancedStatus: null, reply: 'mx.example: time-out', provider: null }
+  const silent = {
+    outcome: 'deferred' as const,
+    smtpCode: null,
+    enhancedStatus: null,
+    reply: 'mx.example: time-out',
+    provider: null,
+    phase: null,
+  }
   expect(explainAttempt(silent)).toMatchObject({
     adviceCodes: ['retried', 'timeout'],
     advice: expect.stringMatching(/schedule\. If .*25\.$/),
@@ -130,6 +141,13 @@ test('each cause is a full sentence', () => {
 
 test('a delivery is nothing to worry about', () => {
   const reply = 'queued, mailbox full of joy'
-  const explanation = explainAttempt({ outcome: 'delivered', smtpCode: 250, enhancedStatus: '2.0.0', reply, provider: 'google' })
+  const explanation = explainAttempt({
+    outcome: 'delivered',
+    smtpCode: 250,
+    enhancedStatus: '2.0.0',
+    reply,
+    provider: 'google',
+    phase: null,
+  })
   expect(explanation.cause).toBe('The receiving server accepted the message.')
 })

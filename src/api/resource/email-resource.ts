@@ -4,6 +4,7 @@ import { attemptSts, attemptTls } from './attempt-tls.ts'
 import { readTlsText } from '../../mail-out/delivery/transport-facts.ts'
 import { policySources } from '../../mail-out/delivery/transport-policy.ts'
 import { causeCodes, explanationOwners } from '../../readers/explanation/causes.ts'
+import { mxProviderOf } from '../../mail-out/delivery/mx-provider.ts'
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
 import { factsOfAttempt } from '../../readers/explanation/facts-of-attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
@@ -258,7 +259,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
         line,
       })),
   ],
-  explanation: [explanationResource.schema, (row) => explanationResource.answer(explainAttempt(factsOfAttempt(row)))],
+  explanation: [explanationResource.schema, (row) => explanationResource.answer(explainAttempt(factsOfAttempt(row, mxProviderOf)))],
 })
 
 /** Attachments are identified by position, from 1: a stored message does not change. */

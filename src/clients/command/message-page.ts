@@ -1,3 +1,4 @@
+import { mxProviderOf } from '../../mail-out/delivery/mx-provider.ts'
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
 import { factsOfAttempt } from '../../readers/explanation/facts-of-attempt.ts'
 import type { emailResource } from '../../api/resource/email-resource.ts'
@@ -57,6 +58,6 @@ const attemptLine = ({ outcome, mx_host: host, started_at: at }: AttemptRow): st
 
 /** An attempt in plain words. */
 export function attemptLines(attempt: AttemptRow): string[] {
-  const explanation = explainAttempt(factsOfAttempt(attempt))
+  const explanation = explainAttempt(factsOfAttempt(attempt, mxProviderOf))
   return [attemptLine(attempt), ...(attempt.outcome === 'delivered' ? [] : meaningLines(explanation))]
 }

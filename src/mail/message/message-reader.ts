@@ -1,4 +1,3 @@
-import type { RefusalPhase } from '../bounce-parser/refusal.ts'
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import { idFloor, isId, numberOfId, timeOfNumber } from '../../platform/id.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
@@ -43,11 +42,12 @@ export interface LastBounce {
   smtp_code: number | null
   enhanced_status: string | null
   reason: string
-  phase?: RefusalPhase
+  /** What was refused: a `RefusalPhase`. */
+  phase?: string
 }
 
 /** What the log says last of why a recipient got nothing. */
-export type LastFailure = { type: 'email.bounced'; data: LastBounce } | { type: 'email.deferred'; data: { phase?: RefusalPhase } }
+export type LastFailure = { type: 'email.bounced'; data: LastBounce } | { type: 'email.deferred'; data: { phase?: string } }
 
 /** A recipient with its message. */
 export type FoundRecipient = MessageRow & {

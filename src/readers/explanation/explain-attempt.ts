@@ -59,7 +59,8 @@ export interface ToldBounce {
   smtp_code?: number | null
   enhanced_status?: string | null
   reason?: string
-  phase?: RefusalPhase
+  /** A `RefusalPhase`. */
+  phase?: string
 }
 
 /** The same for a bounce, as the log tells it: alike wherever it is shown or counted. @param provider see `FailureFacts` */
@@ -70,7 +71,7 @@ export const explainBounce = (told: ToldBounce, provider: string | null): Explan
     enhancedStatus: told.enhanced_status ?? null,
     reply: told.reason ?? null,
     provider,
-    phase: told.phase ?? null,
+    phase: phaseOf(told),
     category: told.bounce_category as BounceCategory | undefined,
   })
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { recipientTypes } from '../../mail/message/envelope.ts'
 import { isSimulatedSuppressed } from '../../mail-out/delivery/simulator.ts'
 import { explanationOfSuppression, type Explanation } from '../../readers/explanation/explanation.ts'
-import { explainAttempt, explainBounce } from '../../readers/explanation/explain-attempt.ts'
+import { explainAttempt, explainBounce, phaseOf } from '../../readers/explanation/explain-attempt.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { LastBounce, LastFailure, RecipientRow } from '../../mail/message/message-reader.ts'
 import { recipientStates, type RecipientState } from '../../mail-out/queue/recipient-state.ts'
@@ -25,7 +25,7 @@ export function explainRecipient(recipient: RecipientRow, failure: LastFailure |
   const bounce = bounceIn(recipient, failure)
   const { state, last_response: reply, smtp_code: smtpCode, enhanced_status: enhancedStatus, provider } = recipient
   if (bounce) return explainBounce(bounce, provider)
-  const phase = (failure?.type === 'email.deferred' && failure.data.phase) || null
+  const phase = failure?.type === 'email.deferred' ? phaseOf(failure.data) : null
   const facts = { smtpCode, enhancedStatus, reply, provider, phase }
   if (state === 'deferred') return explainAttempt({ ...facts, outcome: 'deferred' })
   const category = state === 'suppressed' ? 'suppressed' : state === 'failed' ? 'internal_error' : undefined

@@ -63,6 +63,9 @@ export interface ToldBounce {
   phase?: string
 }
 
+/** What the log says was refused; null where it does not. */
+export const phaseOf = ({ phase }: Pick<ToldBounce, 'phase'>): RefusalPhase | null => (phase as RefusalPhase | undefined) ?? null
+
 /** The same for a bounce, as the log tells it: alike wherever it is shown or counted. @param provider see `FailureFacts` */
 export const explainBounce = (told: ToldBounce, provider: string | null): Explanation =>
   explainAttempt({
@@ -76,13 +79,21 @@ export const explainBounce = (told: ToldBounce, provider: string | null): Explan
   })
 
 /** What the log says of a deferral; what was erased is absent. */
-export type ToldDeferral = Pick<ToldBounce, 'reason'> & { phase?: RefusalPhase | null }
+export type ToldDeferral = Pick<ToldBounce, 'reason' | 'phase'>
 
 /** The same for a deferral: its reason begins with the reply's codes, if there was a reply. */
-export function explainDeferral({ reason = '', phase = null }: ToldDeferral, provider: string | null): Explanation {
+export function explainDeferral(told: ToldDeferral, provider: string | null): Explanation {
+  const { reason = '' } = told
   const codes = /^([2-5]\d\d) (?:([245]\.\d{1,3}\.\d{1,3})(?= |$))?/.exec(reason)
   const smtpCode = codes ? Number(codes[1]) : null
-  return explainAttempt({ outcome: 'deferred', smtpCode, enhancedStatus: codes?.[2] ?? null, reply: reason, provider, phase })
+  return explainAttempt({
+    outcome: 'deferred',
+    smtpCode,
+    enhancedStatus: codes?.[2] ?? null,
+    reply: reason,
+    provider,
+    phase: phaseOf(told),
+  })
 }
 
 interface FoundCause {

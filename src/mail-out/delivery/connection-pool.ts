@@ -1,9 +1,8 @@
 import { fairShare } from '../../platform/fair-share.ts'
-import { isPublicAddress } from '../../platform/ip-address.ts'
 import { nextPlace, nextTurn, nobody, noteServed, placeOf, type InTurn, type Served, type Waiter } from './connection-turns.ts'
 import { HostLine } from './host-line.ts'
 import type { MxConnection } from './mx-connection.ts'
-import type { PoolLimits } from './pool-limits.ts'
+import { limitsAt, type HostLimits, type PoolLimits } from './pool-limits.ts'
 import { hostKey, type RouteHost } from './route.ts'
 import type { TransportPolicy } from './transport-policy.ts'
 
@@ -29,8 +28,7 @@ interface Waiting extends InTurn {
   leased: (lease: Lease | null) => void
 }
 
-interface Slots {
-  messagesPerConnection: number
+interface Slots extends HostLimits {
   /** How long connections are kept idle now. */
   idleMs: number
   /** Connections open or being opened, idle ones too. */
@@ -114,9 +112,8 @@ export class ConnectionPool {
     const key = hostKey(host)
     let slots = this.#slots.get(key)
     if (!slots) {
-      const { messagesPerConnection, messagesPerPrivateConnection } = this.#limits
       slots = {
-        messagesPerConnection: isPublicAddress(host.address) ? messagesPerConnection : messagesPerPrivateConnection,
+        ...limitsAt(host, this.#limits),
         idleMs: this.#limits.idleMs,
         used: 0,
         idle: [],
@@ -147,7 +144,7 @@ export class ConnectionPool {
 
   /** Makes room for one more connection; false if all are in use. */
   #makeRoom(slots: Slots, host: RouteHost): boolean {
-    const isHostFull = slots.used >= this.#share
+    const isHostFull = slots.used >= Math.min(this.#share, slots.maxConnections)
     if (!isHostFull && !this.#isFullFor(host)) return true
     // The certificate of an idle connection to the same host was checked for another name or policy.
     const [longestIdle] = this.#idle.keys()

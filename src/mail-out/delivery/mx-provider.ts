@@ -1,62 +1,48 @@
 import { organizationalDomain } from '../../senders/sending-domain/sending-domain-name.ts'
+import { programFile } from '../../platform/program.ts'
+
+/** A row of `config/providers.json`. */
+export interface ProviderRow {
+  id: string
+  /** The endings of its MX hosts' names. */
+  mx: string[]
+  /** Whose replies it gives, if not its own. */
+  replies?: string
+  /** At a time, to one host from one address. */
+  connections: number
+  /** Over one connection. */
+  messages: number
+  /** A name of `sources`. */
+  from?: string
+}
+
+let bySuffix: Map<string, ProviderRow> | undefined
+
+function rowsBySuffix(): Map<string, ProviderRow> {
+  const file = programFile(new URL('../../../config/providers.json', import.meta.url)).toString()
+  const { providers } = JSON.parse(file) as { providers: ProviderRow[] }
+  return new Map(providers.flatMap((row) => row.mx.map((suffix) => [suffix, row] as const)))
+}
 
 /**
- * Who runs a mail server, by the endings of MX host names. A filter in front of a mailbox is the provider, because it accepts or refuses
- * the mail.
+ * Who runs this MX host, by the longest known suffix of its name. A filter in front of a mailbox is the provider, because it accepts or
+ * refuses the mail.
  */
-const suffixesOf = {
-  apple: ['icloud.com'],
-  barracuda: ['barracudanetworks.com'],
-  cisco: ['iphmx.com'],
-  cloudflare: ['mx.cloudflare.net'],
-  comcast: ['comcast.net'],
-  fastmail: ['messagingengine.com'],
-  forwardemail: ['forwardemail.net'],
-  free: ['free.fr'],
-  gmx: ['gmx.net', 'web.de', 'mail.com'],
-  godaddy: ['secureserver.net'],
-  google: ['google.com', 'googlemail.com'],
-  improvmx: ['improvmx.com'],
-  ionos: ['kundenserver.de', 'ionos.com', 'ionos.de', 'ionos.co.uk', 'ionos.es', 'ionos.fr', '1and1.com', '1and1.co.uk', '1and1.fr'],
-  kpn: ['kpnmail.nl'],
-  laposte: ['laposte.net'],
-  mailru: ['mail.ru'],
-  messagelabs: ['messagelabs.com'],
-  microsoft: ['outlook.com', 'mx.microsoft'],
-  mimecast: ['mimecast.com', 'mimecast.co.za', 'mimecast-offshore.com'],
-  naver: ['naver.com'],
-  netease: ['netease.com'],
-  netvigator: ['netvigator.com'],
-  orange: ['orange.fr', 'wanadoo.fr'],
-  ovh: ['ovh.net'],
-  proofpoint: ['pphosted.com', 'ppe-hosted.com'],
-  proton: ['protonmail.ch'],
-  qq: ['qq.com'],
-  rackspace: ['emailsrvr.com'],
-  sfr: ['sfr.fr'],
-  tonline: ['t-online.de'],
-  trendmicro: ['tmes.trendmicro.com', 'tmes.trendmicro.eu'],
-  yahoo: ['yahoodns.net'],
-  yahoo_japan: ['yahoo.co.jp'],
-  yandex: ['yandex.net', 'yandex.ru'],
-  zoho: ['zoho.com', 'zoho.eu', 'zoho.in', 'zohomail.com', 'zohomail.eu', 'zohomail.in'],
-} satisfies Record<string, string[]>
-
-type MxProvider = keyof typeof suffixesOf | 'other'
-
-const providerBySuffix = new Map<string, MxProvider>(
-  Object.entries(suffixesOf).flatMap(([provider, suffixes]) => suffixes.map((suffix) => [suffix, provider as MxProvider] as const)),
-)
-
-/** Who runs this MX host, by the longest known suffix of its name; `other` if none is known. */
-export function mxProviderOf(mxHost: string): MxProvider {
+export function providerOf(mxHost: string): ProviderRow | undefined {
+  bySuffix ??= rowsBySuffix()
   for (let name = mxHost.toLowerCase().replace(/\.$/, ''); name !== '';) {
-    const provider = providerBySuffix.get(name)
+    const provider = bySuffix.get(name)
     if (provider) return provider
     const dot = name.indexOf('.')
     name = dot === -1 ? '' : name.slice(dot + 1)
   }
-  return 'other'
+  return undefined
+}
+
+/** Whose replies this MX host gives; `other` if nobody is known. */
+export function mxProviderOf(mxHost: string): string {
+  const provider = providerOf(mxHost)
+  return provider ? (provider.replies ?? provider.id) : 'other'
 }
 
 /** Whose host this is, as far as its name tells: hosts of one owner treat us alike. */

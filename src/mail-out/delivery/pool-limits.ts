@@ -1,3 +1,5 @@
+import { isPublicAddress } from '../../platform/ip-address.ts'
+import { providerOf } from './mx-provider.ts'
 import type { RouteHost } from './route.ts'
 
 export interface PoolLimits {
@@ -16,4 +18,17 @@ export interface PoolLimits {
   waitMs: number
   /** Called with the number of connections whenever it changes. */
   noteUsed?: (connections: number) => void
+}
+
+export interface HostLimits {
+  /** What its provider takes, however many may be open to others. */
+  maxConnections: number
+  messagesPerConnection: number
+}
+
+/** The limits at one host. What providers take is not known of a smarthost: it knows us. */
+export function limitsAt({ name, address, smarthost }: RouteHost, limits: PoolLimits): HostLimits {
+  if (!isPublicAddress(address)) return { maxConnections: Infinity, messagesPerConnection: limits.messagesPerPrivateConnection }
+  const { connections = Infinity, messages = Infinity } = (smarthost ? undefined : providerOf(name)) ?? {}
+  return { maxConnections: connections, messagesPerConnection: Math.min(limits.messagesPerConnection, messages) }
 }

@@ -373,11 +373,15 @@ export const settings = {
     'Allows delivery to loopback, private, link-local and reserved addresses. For labs and internal mail servers only: anyone who ' +
       'controls a DNS zone could otherwise make this server connect to your internal network.',
   ),
-  'delivery.max_connections_per_host': setting(type.whole(1, 1000), 20, 'Concurrent connections to one MX host.'),
+  'delivery.max_connections_per_host': setting(
+    type.whole(1, 1000),
+    20,
+    'Concurrent connections to one MX host. Large providers get fewer, as `config/providers.json` says.',
+  ),
   'delivery.messages_per_connection': setting(
     type.whole(1, 100_000),
     100,
-    'Messages to send over one connection before opening a new one.',
+    'Messages to send over one connection before opening a new one. Large providers get fewer, as `config/providers.json` says.',
   ),
   'delivery.idle_connection': setting(
     type.duration,

@@ -180,6 +180,35 @@ describe('connections', () => {
       return { quits, take, use, limit }
     }
 
+    it('are as few, and carry as few messages, as a large provider wants', () => {
+      const worn: number[] = []
+      const pool = new ConnectionPool({
+        maxConnectionsPerHost: 20,
+        maxConnections: Infinity,
+        messagesPerConnection: 100,
+        messagesPerPrivateConnection: 1000,
+        idleMs: 1_000,
+        waitMs: 60_000,
+      })
+      onTestFinished(() => pool.stop())
+      const isWorn = (messages: number): boolean => (worn.push(messages), true)
+      const most = (name: string, address: string): number => {
+        const to = { name, address, port: 25 }
+        const leases = Array.from({ length: 30 }, () => pool.acquireNow(to, opportunistic)).filter((lease) => lease !== null)
+        leases[0]?.release({ host: to, isUsable: true, isWorn, quit: () => {} } as unknown as MxConnection)
+        for (const lease of leases) lease.release(null)
+        return leases.length
+      }
+      const hosts: [string, string][] = [
+        ['mta5.am0.yahoodns.net', '8.8.8.8'],
+        ['mx-in.g.apple.mail.icloud.com', '8.8.8.9'],
+        ['mx.rcpt.example', '8.8.8.10'],
+        ['mta5.am0.yahoodns.net', '10.0.0.1'],
+      ]
+      expect(hosts.map(([name, address]) => most(name, address))).toEqual([3, 5, 20, 20])
+      expect(worn).toEqual([20, 5, 100, 1000])
+    })
+
     it('are kept four times as long once one has been used again, until the host closes one', async () => {
       const { quits, use } = namedConnections(1)
       await use('first')

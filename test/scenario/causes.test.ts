@@ -49,8 +49,11 @@ const silences: Partial<Record<CauseCode, string>> = {
   suppressed: 'suppressed@rcpt.example',
 }
 
+/** Each has a host of its own: after some replies, nothing more is sent to the same for a while. */
+const domainOf = (code: string): string => `${code.replaceAll('_', '-')}.example`
+
 const cases = [
-  ...Object.keys(replies).map((code) => [code, `${code}@rcpt.example`] as const),
+  ...Object.keys(replies).map((code) => [code, `${code}@${domainOf(code)}`] as const),
   ...Object.entries(silences).map(([code, address]) => [code, address] as const),
 ] as [CauseCode, string][]
 
@@ -65,6 +68,8 @@ beforeAll(async () => {
   relay = await startTestRelay(
     { delivery_port: String(mx.port) },
     {
+      ...Object.fromEntries(Object.keys(replies).map((code) => [domainOf(code), { mx: [[10, `mx.${domainOf(code)}`]] }])),
+      ...Object.fromEntries(Object.keys(replies).map((code) => [`mx.${domainOf(code)}`, { a: [host] }])),
       'rcpt.example': { mx: [[10, 'mx.rcpt.example']] },
       'again.example': { mx: [[10, 'mx.rcpt.example']] },
       'closing.example': { mx: [[10, 'mx.rcpt.example']] },

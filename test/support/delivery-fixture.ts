@@ -6,6 +6,7 @@ import type { SourceAddress } from '../../src/platform/config/source-address.ts'
 import { SourceChoice } from '../../src/mail-out/delivery/choose-source.ts'
 import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
 import type { PoolLimits } from '../../src/mail-out/delivery/pool-limits.ts'
+import { ProviderStops, type ProviderStop } from '../../src/mail-out/delivery/provider-stops.ts'
 import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
 import { DaneHosts } from '../../src/mail-out/delivery/dane-hosts.ts'
 import { deliver } from '../../src/mail-out/delivery/deliver.ts'
@@ -95,6 +96,8 @@ export interface TestDelivery {
   lookUps: LookUp[]
   /** Hosts that were proven to drop large hellos. */
   classicalHosts: ClassicalHost[]
+  /** Groups that are sent nothing for a while, and those that are again. */
+  providerStops: ProviderStop[]
   /** What reports on TLS are made of. */
   tlsSessions: TlsSession[]
   /** Every result, in order. */
@@ -138,6 +141,7 @@ export function testDelivery(
   const resolver = wished ?? fakeResolver({ 'example.com': { mx }, ...names })
   const lookUps: LookUp[] = []
   const classicalHosts: ClassicalHost[] = []
+  const providerStops: ProviderStop[] = []
   const tlsSessions: TlsSession[] = []
   const pool = new ConnectionPool({
     maxConnectionsPerHost: 20,
@@ -183,6 +187,10 @@ export function testDelivery(
     daneHosts: new DaneHosts(resolver, () => performance.now()),
     pool,
     ipv6Refusals: new Ipv6Refusals(),
+    providerStops: new ProviderStops(
+      (stop) => providerStops.push(stop),
+      () => 0,
+    ),
     sources: new SourceChoice(sources),
     rotation: 0,
     signer: new DkimSigner(),
@@ -197,6 +205,7 @@ export function testDelivery(
     services,
     lookUps,
     classicalHosts,
+    providerStops,
     tlsSessions,
     deliver: run,
     async attempt(job) {

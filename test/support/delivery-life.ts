@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 import { classicalForMs, type ClassicalHost } from '../../src/mail-out/delivery/classical-hosts.ts'
+import { ProviderStopList, sweepProviderStops } from '../../src/mail-out/queue/provider-stop-list.ts'
 import { ClassicalHostList, sweepClassicalHosts } from '../../src/mail-out/queue/classical-host-list.ts'
+import { stopKeptMs, stopKey, type ProviderStop } from '../../src/mail-out/delivery/provider-stops.ts'
 import type { Fetched } from '../../src/mail-out/mta-sts/fetch-sts-policy.ts'
 import type { KnownSts } from '../../src/mail-out/mta-sts/known-sts.ts'
 import type { FetchedToken } from '../../src/mail-out/oauth/fetch-token.ts'
@@ -33,6 +35,26 @@ export async function keepClassicalHost({ relay: { services }, clock }: TestRela
   told.length = 0
   expect(await heard(list.reload(fresh.key))).toEqual([{ ...fresh, foundAt: null }])
   await list.set(fresh)
+}
+
+/** Mail to a provider is stopped and flows again, and a stop that is long over is forgotten. */
+export async function stopProvider({ relay: { services }, clock }: TestRelay): Promise<void> {
+  const told: ProviderStop[] = []
+  const list = new ProviderStopList(services, (stop) => told.push(stop))
+  const stop = { key: stopKey('provider:google', '192.0.2.1'), until: clock.now() + 600_000, step: 0, reason: '421 4.7.28 no' }
+  const old = { ...stop, key: stopKey('site:mx.rcpt.example', null), until: clock.now() - stopKeptMs }
+  const heard = async (work: Promise<void>): Promise<ProviderStop[]> => (await work, told.splice(0))
+  expect(await heard(list.set(stop))).toEqual([stop])
+  const prolonged = { ...stop, until: stop.until + 600_000, step: 1 }
+  await list.set(prolonged)
+  expect(await heard(list.set(old))).toContainEqual(old)
+  expect(await heard(list.load())).toEqual([prolonged])
+  expect(await heard(list.reload(stop.key))).toEqual([prolonged])
+  await sweepProviderStops(services.db, clock.now())
+  expect(await services.db.read('select id from provider_stop')).toEqual([{ id: stop.key }])
+  await list.set({ ...stop, until: null })
+  told.length = 0
+  expect(await heard(list.reload(stop.key))).toEqual([{ key: stop.key, until: null, step: 0, reason: '' }])
 }
 
 /** A policy is fetched, used, refreshed, fails to be fetched, and is forgotten when nobody writes to its domain any more. */

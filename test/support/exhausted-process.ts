@@ -1,6 +1,7 @@
 /** Delivers to a host that refuses connections: while this process may open nothing more, and afterwards. Prints both results. */
 import { LeaseDeadline } from '../../src/platform/store/lease-deadline.ts'
 import { closeSync, openSync } from 'node:fs'
+import { ProviderStops } from '../../src/mail-out/delivery/provider-stops.ts'
 import { ClassicalHosts } from '../../src/mail-out/delivery/classical-hosts.ts'
 import { SourceChoice } from '../../src/mail-out/delivery/choose-source.ts'
 import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
@@ -57,6 +58,10 @@ const services = {
     waitMs: 1_000,
   }),
   ipv6Refusals: new Ipv6Refusals(),
+  providerStops: new ProviderStops(
+    () => {},
+    () => 0,
+  ),
   sources: new SourceChoice([]),
   rotation: 0,
   sts: null,

@@ -21,11 +21,14 @@ export class SourceChoice {
     this.#sources = sources
   }
 
-  /** Each host with the source of its family, if there is one; else the system chooses. */
-  assign(hosts: RouteHost[], job: DeliveryJob, now: number): RouteHost[] {
+  /**
+   * Each host with the source of its family, if there is one; else the system chooses.
+   * @param isResting true of a source that is chosen only if all of its family rest
+   */
+  assign(hosts: RouteHost[], job: DeliveryJob, now: number, isResting?: (source: string) => boolean): RouteHost[] {
     if (this.#sources.length === 0) return hosts
     const about = `${senderOf(job)} ${job.destination}`
-    const sources = { 4: this.#choose(4, about, now), 6: this.#choose(6, about, now) }
+    const sources = { 4: this.#choose(4, about, now, isResting), 6: this.#choose(6, about, now, isResting) }
     return hosts.map((host) => {
       const source = sources[isIP(host.address) === 6 ? 6 : 4]
       return source ? { ...host, source } : host
@@ -43,10 +46,12 @@ export class SourceChoice {
     return (this.#missing.get(address) ?? -Infinity) > now
   }
 
-  #choose(family: number, about: string, now: number): SourceAddress | undefined {
+  #choose(family: number, about: string, now: number, isResting?: (source: string) => boolean): SourceAddress | undefined {
     const ofFamily = this.#sources.filter(({ address }) => isIP(address) === family)
     const there = ofFamily.filter(({ address }) => !this.#isMissing(address, now))
-    const weighed = (there.length > 0 ? there : ofFamily).map((source) => ({
+    const usable = there.length > 0 ? there : ofFamily
+    const awake = isResting ? usable.filter(({ address }) => !isResting(address)) : usable
+    const weighed = (awake.length > 0 ? awake : usable).map((source) => ({
       source,
       weight: hash('sha256', `${source.address} ${about}`),
     }))

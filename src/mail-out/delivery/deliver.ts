@@ -54,16 +54,26 @@ async function deliverAll(
     if ('outcome' in way) return settleAll(way.outcome, way.backoff)
     const messageFor = messagesOf(job, services)
     if (!messageFor) return settleAll(unclean)
-    const hosts = services.sources.assign(way.hosts, job, performance.now())
+    const { providerStops } = services
+    const mx = way.mx?.records ?? null
+    const assigned = services.sources.assign(
+      way.hosts,
+      job,
+      performance.now(),
+      mx === null ? undefined : providerStops.restingSources(job, mx),
+    )
+    const hosts = mx === null ? assigned : providerStops.allowed(assigned, job, mx)
+    if ('key' in hosts) return postponeAll(hosts)
     const sts = looking === null ? null : await domainStsFor(hosts, looking, { job, services })
     if (sts === 'unreadable') return settleAll(unreadable(policyDomain(job, services)))
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
       const result = await new HostTries(hostsInOrder(hosts, services), recipient, { job, services, message, failed, sts, use }).run()
-      settle(result)
-      // The others would wait for the same connections.
-      if ('postponed' in result) return postponeAll(result.backoff)
+      const stop = mx === null || 'postponed' in result ? undefined : providerStops.note(result, job, mx)
+      settle(stop ? { ...result, backoff: stop } : result)
+      // The others would wait for the same connections, or be refused.
+      if (stop ?? 'postponed' in result) return postponeAll(stop ?? result.backoff)
     }
   } catch (error) {
     use.isUncertain = true

@@ -8,6 +8,7 @@ import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
 import type { KnownSts } from '../mta-sts/known-sts.ts'
 import type { KnownToken } from '../oauth/known-token.ts'
+import type { ProviderStop } from './provider-stops.ts'
 import type { SessionSum } from './session-tally.ts'
 import type { Smarthost } from './smarthost.ts'
 
@@ -65,6 +66,7 @@ export type ToThread =
   | { type: 'drop key'; id: string }
   | { type: 'listeners'; listeners: ListenAddress[] }
   | { type: 'classical host'; host: ClassicalHost }
+  | { type: 'provider stop'; stop: ProviderStop }
   | { type: 'mta-sts'; known: KnownSts }
   /** More is stored than was told. */
   | { type: 'mta-sts partial' }
@@ -88,6 +90,7 @@ export type FromThread =
   | { type: 'smarthost token wanted'; serial: number }
   /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
+  | { type: 'provider stop'; stop: ProviderStop }
   /** The policy that the DNS announces under this id; null: what is stored. */
   | { type: 'mta-sts wanted'; domain: string; id: string | null }
   | { type: 'mta-sts used'; domain: string }

@@ -21,6 +21,7 @@ import { HostHealth } from './host-health.ts'
 import { Ipv6Refusals } from './ipv6-refusals.ts'
 import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
+import { ProviderStops } from './provider-stops.ts'
 import { hostKey, ownNames } from './route.ts'
 import { SessionTally } from './session-tally.ts'
 import { SmarthostAccess } from './smarthost-access.ts'
@@ -77,6 +78,8 @@ function receive(message: ToThread): void {
       return
     case 'classical host':
       return services.connection.classicalHosts.learn(message.host)
+    case 'provider stop':
+      return services.providerStops.learn(message.stop)
     case 'mta-sts':
       return services.sts?.learn(message.known)
     case 'mta-sts partial':
@@ -164,6 +167,7 @@ function deliverServices(): DeliverServices {
     sts: settings.mtaSts ? stsLookup() : null,
     pool: connectionPool(health),
     ipv6Refusals: new Ipv6Refusals(),
+    providerStops: new ProviderStops((stop) => outbox.add({ type: 'provider stop', stop }), Math.random),
     sources: new SourceChoice(settings.sources ?? []),
     rotation: Math.random(),
     signer: new DkimSigner(),

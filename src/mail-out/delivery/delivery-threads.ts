@@ -12,6 +12,7 @@ import type { DeliverySettings, FromThread, ToThread } from './delivery-messages
 import { heldPolicies, type KnownSts } from '../mta-sts/known-sts.ts'
 import type { KnownToken } from '../oauth/known-token.ts'
 import { Outbox } from './outbox.ts'
+import type { ProviderStop } from './provider-stops.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 import { nobody, type Told } from './told.ts'
 
@@ -36,6 +37,8 @@ export interface Delivery {
   setOwnListeners(listeners: ListenAddress[]): void
   /** A host that drops large hellos, or no longer does. */
   setClassicalHost(host: ClassicalHost): void
+  /** A group of destinations that is sent nothing for a while, or to which mail flows again. */
+  setProviderStop(stop: ProviderStop): void
   /** What is known of the MTA-STS policy of a domain. */
   setStsPolicy(known: KnownSts): void
   /** What is known of the access token for the smarthost. */
@@ -49,6 +52,7 @@ interface Known {
   keys: Map<string, Uint8Array>
   listeners: ListenAddress[] | null
   classicalHosts: LRUCache<string, ClassicalHost>
+  providerStops: Map<string, ProviderStop>
   stsPolicies: LRUCache<string, KnownSts>
   /** True if some had no room there. */
   isStsPartial: boolean
@@ -77,6 +81,7 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
     keys: new Map(),
     listeners: null,
     classicalHosts: lastUsed(maxClassicalHosts),
+    providerStops: new Map(),
     stsPolicies: heldPolicies(() => (known.isStsPartial = true)),
     isStsPartial: false,
     smarthostToken: null,
@@ -118,12 +123,17 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
 function sharing(
   known: Known,
   tellAll: (message: ToThread) => void,
-): Pick<Delivery, 'setClassicalHost' | 'setStsPolicy' | 'setSmarthostToken'> {
+): Pick<Delivery, 'setClassicalHost' | 'setProviderStop' | 'setStsPolicy' | 'setSmarthostToken'> {
   return {
     setClassicalHost(host) {
       if (host.foundAt === null) known.classicalHosts.delete(host.key)
       else known.classicalHosts.set(host.key, host)
       tellAll({ type: 'classical host', host })
+    },
+    setProviderStop(stop) {
+      if (stop.until === null) known.providerStops.delete(stop.key)
+      else known.providerStops.set(stop.key, stop)
+      tellAll({ type: 'provider stop', stop })
     },
     setStsPolicy(policy) {
       known.stsPolicies.set(policy.domain, policy)
@@ -211,6 +221,7 @@ class DeliveryThread {
     for (const [id, der] of known.keys) this.tell({ type: 'key', id, der })
     if (known.listeners) this.tell({ type: 'listeners', listeners: known.listeners })
     for (const host of known.classicalHosts.values()) this.tell({ type: 'classical host', host })
+    for (const stop of known.providerStops.values()) this.tell({ type: 'provider stop', stop })
     for (const policy of known.stsPolicies.values()) this.tell({ type: 'mta-sts', known: policy })
     if (known.isStsPartial) this.tell({ type: 'mta-sts partial' })
     if (known.smarthostToken) this.tell({ type: 'smarthost token', known: known.smarthostToken })
@@ -225,6 +236,7 @@ class DeliveryThread {
     if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
     if (message.type === 'unvalidated') return this.#services.told.unvalidated(message.servers)
     if (message.type === 'classical host') return this.#services.told.classicalHost(message.host)
+    if (message.type === 'provider stop') return this.#services.told.providerStop(message.stop)
     if (message.type === 'mta-sts wanted') return void this.#askSts(message.domain, message.id)
     if (message.type === 'mta-sts used') return this.#services.told.stsUsed(message.domain)
     if (message.type === 'tls sessions') return this.#services.told.tlsSessions(message.sums)

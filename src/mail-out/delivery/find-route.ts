@@ -1,7 +1,7 @@
 import type { RouteResolver } from '../../platform/dns/dns-resolver.ts'
 import type { DeliveryJob } from './attempt.ts'
 import { deferral, isAbsence } from './outcome.ts'
-import { routeTo, type Route, type RouteServices } from './route.ts'
+import { routeTo, type FoundRoute, type Route, type RouteServices } from './route.ts'
 
 /** What the name servers said about a destination, which also tells how far to trust them. */
 export interface LookUp {
@@ -27,10 +27,13 @@ export interface FindRouteServices {
 export async function findRoute({ destination, isSecondLook, knownName }: DeliveryJob, services: FindRouteServices): Promise<Route> {
   const route = isSecondLook ? await routeAnew(destination, services) : await routeTo(destination, services.route)
   const isAbsent = 'outcome' in route && isAbsence(route.outcome)
-  if (isAbsent || ('hosts' in route && !route.isKept)) services.noteLookUp({ name: destination, found: !isAbsent, isKnown: false })
+  if (isAbsent || ('hosts' in route && isAsked(route))) services.noteLookUp({ name: destination, found: !isAbsent, isKnown: false })
   if (!isAbsent || !isSecondLook || knownName === null || (await isFound(knownName, services))) return route
   return uncertain(`the name servers do not even find the sender's ${knownName}, so they are not believed about ${destination}`)
 }
+
+/** True if a name server was asked now: it is not the smarthost, and the MX records were not cached. */
+const isAsked = ({ mx }: FoundRoute): boolean => mx !== null && mx.isKept !== true
 
 /** The route that any name server knows. An absence needs two of them, or the only one. */
 async function routeAnew(destination: string, { route, eachServer }: FindRouteServices): Promise<Route> {

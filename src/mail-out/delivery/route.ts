@@ -36,10 +36,10 @@ export const hostKey = ({ address, port }: RouteHost): string => `${address} ${p
 /** Where a destination's mail goes, the best host first; or its outcome if there is nowhere to go. */
 export type Route = FoundRoute | { outcome: Outcome }
 
-interface FoundRoute {
+export interface FoundRoute {
   hosts: RouteHost[]
-  /** True if no name server was asked now: the MX records are cached, or it is the smarthost. */
-  isKept: boolean
+  /** The answer that named them; null: it is the smarthost. */
+  mx: DnsAnswer<MxRecord> | null
 }
 
 export interface RouteServices {
@@ -85,7 +85,7 @@ export async function routeTo(destination: string, services: RouteServices): Pro
   if (!Array.isArray(hosts)) return { outcome: hosts }
   const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, services.resolver, mx)))
   const route = choose(destination, lookedUp, services)
-  return Array.isArray(route) ? { hosts: route, isKept: mx.isKept === true } : { outcome: route }
+  return Array.isArray(route) ? { hosts: route, mx } : { outcome: route }
 }
 
 function hostsOf(destination: string, mx: DnsAnswer<MxRecord>, random: () => number): MxRecord[] | Outcome {
@@ -188,7 +188,7 @@ async function smarthostRoute(smarthost: Smarthost, services: RouteServices): Pr
   const guard = { ...services.guard, allowPrivateAddresses: true }
   const allowed = addresses.filter((address) => !whyForbidden(address, port, guard))
   const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))
-  if (hosts.length > 0) return { hosts, isKept: true }
+  if (hosts.length > 0) return { hosts, mx: null }
   const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
   return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct delivery.smarthost`).outcome }
 }

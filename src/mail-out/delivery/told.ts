@@ -1,5 +1,6 @@
 import type { ClassicalHost } from './classical-hosts.ts'
 import type { LookUp } from './find-route.ts'
+import type { ProviderStop } from './provider-stops.ts'
 import type { SessionSum } from './session-tally.ts'
 
 /** Who hears about what the threads see besides the attempts. */
@@ -17,6 +18,8 @@ export interface Told {
   smarthostTokenWanted(serial: number): Promise<void>
   /** A host was found to drop large hellos, or to do so no longer. */
   classicalHost(host: ClassicalHost): void
+  /** Nothing is sent to a group of destinations for a while, or mail flows again. */
+  providerStop(stop: ProviderStop): void
   /** TLS sessions of the last seconds, with `countsSessions`. */
   tlsSessions(sums: SessionSum[]): void
   /**
@@ -35,6 +38,7 @@ export const nobody: Told = {
   login: () => {},
   smarthostTokenWanted: async () => {},
   classicalHost: () => {},
+  providerStop: () => {},
   stsWanted: async () => true,
   stsUsed: () => {},
   tlsSessions: () => {},

@@ -8,6 +8,7 @@ import type { Ipv6Refusals } from './ipv6-refusals.ts'
 import type { LeavingServices } from './leaving-message.ts'
 import type { OutgoingMessage } from './outgoing-message.ts'
 import type { ConnectionServices } from './open-connection.ts'
+import type { ProviderStops } from './provider-stops.ts'
 import type { RouteHost } from './route.ts'
 import type { StsLookup } from './sts-lookup.ts'
 import type { TlsTroubles } from './tls-trouble.ts'
@@ -18,6 +19,7 @@ export interface DeliverServices extends FindRouteServices, LeavingServices {
   connection: ConnectionServices
   pool: ConnectionPool
   ipv6Refusals: Ipv6Refusals
+  providerStops: ProviderStops
   sources: SourceChoice
   /** 0 … 1: see `inOrder`. */
   rotation: number

@@ -272,7 +272,7 @@ export class QueueRunner {
     }
     if (!backoff) return
     const isNew = this.#destinations.backOff(destination, { key: backoff.key, until: now + backoff.forMs, reason: backoff.reason })
-    if (isNew) this.#services.log.info({ destination, reason: backoff.reason }, 'a host is down; its mail waits until a probe gets through')
+    if (isNew) this.#services.log.info({ destination, reason: backoff.reason }, 'mail for a destination waits until a probe gets through')
     this.#claims.wake('expiry', now + expireEveryMs)
   }
 

@@ -8,12 +8,14 @@ const googleRules = 'https://support.google.com/a/answer/81126'
  * (support.google.com/a/answer/81126, 2026-03-21). 4yz and 5yz come with the same words.
  */
 export const google: ReplyEntry[] = [
+  // After those that are about our address, the guidelines want nothing for ten minutes.
   // "Gmail has detected an unusual rate of unsolicited mail originating from your IP Netblock", "… from your DKIM domain", "… SPF domain".
   {
     id: 'google-netblock',
     words: /unusual (?:rate|amount) of .{0,50}from your IP netblock/i,
     cause: 'reputation',
     effect: 'rest_address',
+    stopMinutes: 10,
     page: googleRules,
   },
   {
@@ -41,6 +43,7 @@ export const google: ReplyEntry[] = [
     words: /unusual (?:rate|amount) of (?:unsolicited )?(?:mail|email|e-mail|messages?)|UnsolicitedRateLimitError|UnsolicitedIPError/i,
     cause: 'sending_rate',
     effect: 'slow_down',
+    stopMinutes: 10,
     page: googleRules,
   },
   {

@@ -20,6 +20,8 @@ export interface ReplyEntry {
   code?: number | readonly number[]
   cause: CauseCode
   effect?: WideEffect
+  /** One such reply is enough to send nothing for so long. */
+  stopMinutes?: number
   /** The provider's page about it, or where to ask. */
   page?: string
 }

@@ -1,4 +1,5 @@
 import { sweepClassicalHosts } from '../../mail-out/queue/classical-host-list.ts'
+import { sweepProviderStops } from '../../mail-out/queue/provider-stop-list.ts'
 import { sweepDomainReports } from '../../mail-back/domain-report/domain-report-store.ts'
 import { sweepReports } from '../../notify/tls-report/tls-report-store.ts'
 import { isoTime } from '../../platform/iso-time.ts'
@@ -50,6 +51,7 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
     { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
     { name: 'hosts that drop large hellos', cron, run: () => sweepClassicalHosts(db, clock.now()) },
+    { name: 'stops of mail to providers', cron, run: () => sweepProviderStops(db, clock.now()) },
     { name: 'MTA-STS policies', cron, run: () => stsPolicies.keepUp() },
     { name: 'access token for the smarthost', cron, run: () => smarthostTokens.keepUp() },
     { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },

@@ -6,6 +6,7 @@ import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
 import { ResolverWatch } from '../../mail-out/delivery/resolver-watch.ts'
 import { usableToken } from '../../mail-out/oauth/known-token.ts'
 import { ClassicalHostList } from '../../mail-out/queue/classical-host-list.ts'
+import { ProviderStopList } from '../../mail-out/queue/provider-stop-list.ts'
 import { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import { followRestored } from '../../mail-out/queue/restored-hold.ts'
@@ -56,10 +57,21 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
           .set(host)
           .catch((error: unknown) => log.warn({ host: host.key, error }, 'whether a host drops large hellos could not be stored'))
       },
+      providerStop: (stop) => {
+        const { key, until, reason } = stop
+        log.info(
+          { group: key, until, reason },
+          until === null ? 'mail flows again to a group of destinations' : 'a group of destinations is sent nothing',
+        )
+        providerStops
+          .set(stop)
+          .catch((error: unknown) => log.warn({ group: key, error }, 'a stop of mail to a group of destinations could not be stored'))
+      },
       ...stsHeard(services),
     },
   )
   const classicalHosts = new ClassicalHostList(services, (host) => delivery.setClassicalHost(host))
+  const providerStops = new ProviderStopList(services, (stop) => delivery.setProviderStop(stop))
   const envelopes = jobEnvelopes({ ...services, delivery })
   const queue = new QueueRunner(
     {
@@ -78,6 +90,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   followRestored(services)
   followDestinations(queue, services)
   await classicalHosts.load()
+  await providerStops.load()
   await followStored(delivery, services)
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()

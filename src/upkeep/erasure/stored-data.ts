@@ -140,6 +140,11 @@ export const storedTables: Record<string, StoredTable> = {
   },
   acme_answer: { about: 'proofs for certificate authorities', kept: 'an hour', none: 'token type name key_authorization expires_at' },
   classical_host: { about: 'mail hosts that drop large TLS hellos', kept: 'a week', none: 'id found_at' },
+  provider_stop: {
+    about: 'groups of destinations that are sent nothing for a while, and the reply that says why, without addresses',
+    kept: 'until a day after the stop',
+    none: 'id until_at step reason',
+  },
   tls_session: {
     about: 'connections to mail hosts, counted by domain for reports on TLS',
     kept: 'until the report is made, for 3 days at most',

@@ -1,0 +1,143 @@
+import { lastUsed } from '../../platform/last-used.ts'
+import type { MxRecord } from '../../platform/resolver.ts'
+import type { Attempt, DeliveryJob, HostBackoff } from './attempt.ts'
+import { destinationGroup } from './destination-group.ts'
+import { refusalSign, type RefusalSign } from './refusal-sign.ts'
+import type { RouteHost } from './route.ts'
+
+/** Nothing is sent from one of our addresses to a group of destinations, because their hosts refuse that. */
+export interface ProviderStop {
+  /** See `stopKey`. */
+  key: string
+  /** When one message tries again, epoch ms; null: mail flows again. */
+  until: number | null
+  /** How often that message was refused. */
+  step: number
+  /** The reply, without addresses in it. */
+  reason: string
+}
+
+type Job = Pick<DeliveryJob, 'destination' | 'isProbe' | 'at'>
+
+const minuteMs = 60_000
+/** Ours; each further one is twice as long. */
+const firstStopMs = 10 * minuteMs
+const longestStopMs = 240 * minuteMs
+/** How much a stop is lengthened at random. */
+const jitter = 0.1
+/** So many refusals in a row say that it is not about one message. */
+const enoughRefusals = 3
+/** If the message that tries again gets no answer, another does, ms. */
+const againMs = minuteMs
+/** A stop that nothing was sent since then to end says nothing more, ms. */
+export const stopKeptMs = 24 * 60 * minuteMs
+const maxRemembered = 10_000
+const maxReasonLength = 500
+
+/** @param source our address; null: the system chooses it */
+export const stopKey = (group: string, source: string | null): string => `${group} from ${source ?? 'any address'}`
+
+/** What the hosts of a group say is about our address or our rate: whoever asks them meanwhile is refused for longer. */
+export class ProviderStops {
+  readonly #tell: (stop: ProviderStop) => void
+  readonly #random: () => number
+  readonly #stops = new Map<string, ProviderStop & { until: number }>()
+  /** Refusals without an acceptance in between. */
+  readonly #inRow = lastUsed<number>(maxRemembered)
+
+  /** @param tell called when a stop begins, is prolonged, and ends; @param random 0 … 1 */
+  constructor(tell: (stop: ProviderStop) => void, random: () => number) {
+    this.#tell = tell
+    this.#random = random
+  }
+
+  /** True if no group refuses anything. */
+  get isQuiet(): boolean {
+    return this.#stops.size === 0 && this.#inRow.size === 0
+  }
+
+  /** What another thread, an earlier process or another node has found. */
+  learn({ key, until, step, reason }: ProviderStop): void {
+    this.#inRow.delete(key)
+    if (until === null) this.#stops.delete(key)
+    else this.#stops.set(key, { key, until, step, reason })
+  }
+
+  /** Which of our addresses nothing may be sent from; undefined: all may be used. */
+  restingSources({ destination, at }: Job, mx: readonly MxRecord[]): ((source: string) => boolean) | undefined {
+    if (this.#stops.size === 0) return undefined
+    const group = destinationGroup(destination, mx)
+    return (source) => this.#stopOf(stopKey(group, source), at) !== undefined
+  }
+
+  /** The hosts that may be asked; or the stop that ends first, if there are none. */
+  allowed(hosts: RouteHost[], job: Job, mx: readonly MxRecord[]): RouteHost[] | HostBackoff {
+    if (this.#stops.size === 0 || job.isProbe) return hosts
+    const group = destinationGroup(job.destination, mx)
+    const stopAt = ({ source }: RouteHost) => this.#stopOf(stopKey(group, source?.address ?? null), job.at)
+    const allowed = hosts.filter((host) => !stopAt(host))
+    if (allowed.length > 0) return allowed
+    const stops = hosts.flatMap((host) => stopAt(host) ?? [])
+    return backoffOf(
+      stops.reduce((first, stop) => (stop.until < first.until ? stop : first)),
+      job.at,
+    )
+  }
+
+  /** What follows from an attempt: a stop, if its destination has to wait. */
+  note(attempt: Attempt, job: Job, mx: readonly MxRecord[]): HostBackoff | undefined {
+    const { outcome, mxHost, sourceAddress, durationMs } = attempt
+    if (mxHost === null || (outcome.type === 'delivered' && this.isQuiet)) return undefined
+    const sign = refusalSign(outcome, mxHost)
+    if (sign === null && this.isQuiet) return undefined
+    const key = stopKey(destinationGroup(job.destination, mx), sourceAddress)
+    const now = job.at + durationMs
+    const stop = this.#stopOf(key, now)
+    // What was under way when it began says nothing, accepted or not.
+    if (stop && !job.isProbe) return backoffOf(stop, now)
+    if (sign) return this.#noteRefusal(key, sign, { stop, reason: outcome.type === 'delivered' ? '' : outcome.reason, now })
+    if (stop && (outcome.reply === null || outcome.reply.code === 421)) return backoffOf({ ...stop, until: now + againMs }, now)
+    if (stop) this.#change({ ...stop, until: null })
+    else if (outcome.type === 'delivered') this.#inRow.delete(key)
+    return undefined
+  }
+
+  #noteRefusal(
+    key: string,
+    { stopMs }: RefusalSign,
+    { stop, reason, now }: { stop: ProviderStop | undefined; reason: string; now: number },
+  ): HostBackoff | undefined {
+    const inRow = (this.#inRow.get(key) ?? 0) + 1
+    if (!stop && stopMs === null && inRow < enoughRefusals) {
+      this.#inRow.set(key, inRow)
+      return undefined
+    }
+    const step = stop ? stop.step + 1 : 0
+    const forMs = (stopMs ?? Math.min(firstStopMs * 2 ** step, longestStopMs)) * (1 + jitter * this.#random())
+    const begun = { key, until: Math.round(now + forMs), step, reason: withoutAddresses(reason) }
+    this.#change(begun)
+    return backoffOf(begun, now)
+  }
+
+  #change(stop: ProviderStop): void {
+    this.learn(stop)
+    this.#tell(stop)
+  }
+
+  /** A clock that was set back does not make it last longer. */
+  #stopOf(key: string, at: number): (ProviderStop & { until: number }) | undefined {
+    const stop = this.#stops.get(key)
+    if (!stop || Math.abs(stop.until - at) <= stopKeptMs * (1 + jitter)) return stop
+    this.#stops.delete(key)
+    return undefined
+  }
+}
+
+const backoffOf = ({ key, until, reason }: { key: string; until: number; reason: string }, at: number): HostBackoff => ({
+  key,
+  forMs: Math.max(0, until - at),
+  reason,
+})
+
+/** Others read it than those whose mail was refused. */
+const withoutAddresses = (reason: string): string => reason.slice(0, maxReasonLength).replaceAll(/[^\s<>"]+@[^\s<>"]+/g, '…')

@@ -1,0 +1,35 @@
+import { findReplyEntry } from '../../readers/explanation/find-reply-entry.ts'
+import type { Outcome } from './attempt.ts'
+import { mxProviderOf } from './mx-provider.ts'
+
+/** A reply that is about us, or about how much we send, so about all mail from the same address to the same hosts. */
+export interface RefusalSign {
+  /** How long to send nothing, ms; null: one such reply alone does not say that. */
+  stopMs: number | null
+}
+
+const minuteMs = 60_000
+/** A host that wants a retry that soon only slows us down, ms. */
+const shortMs = 2 * minuteMs
+/** However long a reply says, ms. */
+const longestMs = 24 * 60 * minuteMs
+const unitMs: Record<string, number> = { s: 1_000, m: minuteMs, h: 60 * minuteMs }
+/** "Try again in 30 minutes", "after 2-4 hours", "wait 600 seconds". The first number of two counts. */
+const hint =
+  /\b(?:in|after|for|wait|within)\s+(?:about |at least |another )?(\d{1,5})(?:\s?-\s?\d{1,5})?\s?(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)\b/i
+
+/** Null if the outcome says nothing about other mail. */
+export function refusalSign(outcome: Outcome, mxHost: string): RefusalSign | null {
+  if (outcome.type === 'delivered' || outcome.reply === null) return null
+  const known = findReplyEntry({ ...outcome.reply, provider: mxProviderOf(mxHost), phase: outcome.phase ?? null })
+  if (known?.effect !== 'slow_down' && known?.effect !== 'rest_address') return null
+  const hinted = hintedMs(outcome.reply.text)
+  if (hinted > shortMs) return { stopMs: Math.min(hinted, longestMs) }
+  return { stopMs: known.stopMinutes === undefined ? null : known.stopMinutes * minuteMs }
+}
+
+/** How long the text says to wait, ms; 0 if it does not say. */
+function hintedMs(text: string): number {
+  const [, count = '0', unit = 's'] = hint.exec(text) ?? []
+  return Number(count) * (unitMs[unit.charAt(0).toLowerCase()] ?? 0)
+}

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { unconnectedAttempt, type Attempt } from '../../../src/mail-out/delivery/attempt.ts'
+import { deferral, hostOutcomeOf } from '../../../src/mail-out/delivery/outcome.ts'
+import { ProviderStops, stopKeptMs, type ProviderStop } from '../../../src/mail-out/delivery/provider-stops.ts'
+
+const minute = 60_000
+const mx = [{ preference: 0, exchange: 'aspmx.l.google.com' }]
+const hosts = [{ name: 'aspmx.l.google.com', address: '192.0.2.9', port: 25 }]
+const key = 'provider:google from 192.0.2.1'
+
+const said = (code: number, enhancedStatus: string, text: string): Attempt => ({
+  ...unconnectedAttempt('rcp_1', hostOutcomeOf('dot', { code, enhancedStatus, text: `${enhancedStatus} ${text}` }).outcome),
+  mxHost: 'aspmx.l.google.com',
+  sourceAddress: '192.0.2.1',
+})
+const accepted = said(250, '2.0.0', 'OK')
+const busy = said(421, '4.7.0', 'Too many messages from you')
+const blocked = said(421, '4.7.28', 'Mail to bob@rcpt.example: an unusual rate of unsolicited mail originating from your IP address')
+const silent = { ...accepted, outcome: deferral('timeout', 'connection timed out').outcome }
+
+/** A thread's, with what it tells, and the time. */
+function start() {
+  const told: ProviderStop[] = []
+  const stops = new ProviderStops(
+    (stop) => told.push(stop),
+    () => 0,
+  )
+  const state = { now: Date.UTC(2026, 10, 21) }
+  const job = (isProbe = false, destination = 'rcpt.example') => ({ destination, isProbe, at: state.now })
+  const source = { address: '192.0.2.1', ehloName: null }
+  const from = hosts.map((host) => ({ ...host, source }))
+  return {
+    stops,
+    told,
+    state,
+    note: (attempt: Attempt, isProbe = false) => stops.note(attempt, job(isProbe), mx),
+    /** ms until one message may try again; null if mail flows. */
+    wait: (destination = 'rcpt.example', isProbe = false) => {
+      const allowed = stops.allowed(from, job(isProbe, destination), mx)
+      return 'key' in allowed ? allowed.forMs : null
+    },
+  }
+}
+
+test('a reply about our address stops all mail to the provider, whatever the domain, and one message tries again later', () => {
+  const { note, wait, told, state } = start()
+  const until = state.now + 10 * minute
+  const reason = '421 4.7.28 Mail to … an unusual rate of unsolicited mail originating from your IP address'
+  expect(note(blocked)).toEqual({ key, forMs: 10 * minute, reason })
+  expect(told).toEqual([{ key, until, step: 0, reason }])
+  expect([wait(), wait('other.example')]).toEqual([10 * minute, 10 * minute])
+  state.now = until
+  expect([wait(), wait('other.example'), wait('other.example', true)]).toEqual([0, 0, null])
+})
+
+test('what was under way when it began neither ends nor prolongs it', () => {
+  const { note, told, state } = start()
+  note(blocked)
+  state.now += minute
+  for (const each of [accepted, blocked, busy, silent]) expect(note(each)).toMatchObject({ key, forMs: 9 * minute })
+  expect(told).toHaveLength(1)
+})
+
+test('each refusal of the message that tries again doubles it, and an answer to it ends it', () => {
+  const { note, wait, told, state } = start()
+  for (let i = 0; i < 3; i++) note(busy)
+  const waits = [wait()]
+  for (let i = 0; i < 6; i++) {
+    state.now += wait() ?? 0
+    note(busy, true)
+    waits.push(wait())
+  }
+  expect(waits.map((ms) => (ms ?? 0) / minute)).toEqual([10, 20, 40, 80, 160, 240, 240])
+  state.now += wait() ?? 0
+  expect(note(silent, true)).toMatchObject({ key, forMs: minute })
+  expect(note(said(550, '5.1.1', 'No such user'), true)).toBe(undefined)
+  expect([wait(), told.at(-1)?.until]).toEqual([null, null])
+})
+
+test('replies that only slow us down stop mail when three come in a row', () => {
+  const { note } = start()
+  expect([busy, busy, accepted, busy, busy].map((each) => note(each))).toEqual(Array.from({ length: 5 }))
+  expect(note(busy)).toMatchObject({ key, forMs: 10 * minute })
+})
+
+test('other addresses of ours, and other providers, go on', () => {
+  const { stops, note, state } = start()
+  note(blocked)
+  const job = { destination: 'rcpt.example', isProbe: false, at: state.now }
+  const from = (address: string) => ({ ...hosts[0]!, source: { address, ehloName: null } })
+  const [refused, other] = [from('192.0.2.1'), from('192.0.2.2')]
+  expect(stops.allowed([refused, other], job, mx)).toEqual([other])
+  expect(stops.allowed([refused], job, [{ preference: 0, exchange: 'mx.rcpt.example' }])).toEqual([refused])
+  expect(['192.0.2.1', '192.0.2.2'].map((each) => stops.restingSources(job, mx)?.(each))).toEqual([true, false])
+})
+
+test('what another has found holds here too, until it says that mail flows, or for a day', () => {
+  const { stops, wait, state } = start()
+  const stop = { key, until: state.now + 30 * minute, step: 2, reason: 'no' }
+  stops.learn(stop)
+  expect(wait()).toBe(30 * minute)
+  stops.learn({ ...stop, until: null })
+  expect([wait(), stops.isQuiet]).toEqual([null, true])
+  stops.learn(stop)
+  state.now += 2 * stopKeptMs
+  expect(wait()).toBe(null)
+})

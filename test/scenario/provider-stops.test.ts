@@ -1,0 +1,92 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { startFakeMx, type FakeMx, type MxAction } from '../support/fake-mx.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
+import { passTime, startTwoNodes } from '../support/two-nodes.ts'
+
+const [host, otherHost] = ['127.0.8.21', '127.0.8.22']
+const zone = {
+  'one.example': { mx: [[0, 'mx.shared.example']] as [number, string][] },
+  'two.example': { mx: [[0, 'mx.shared.example']] as [number, string][] },
+  'mx.shared.example': { a: [host] },
+  'free.example': { mx: [[0, 'mx.free.example']] as [number, string][] },
+  'mx.free.example': { a: [otherHost] },
+}
+const refusal = '421 4.7.0 Too many messages from your address, try again in 30 minutes'
+const halfHour = 33 * 60_000
+
+/** A provider that refuses all mail while it is told to, and how many messages it was asked to take. */
+async function startProvider(): Promise<{ mx: FakeMx; state: { refuses: boolean; asked: number } }> {
+  const state = { refuses: true, asked: 0 }
+  const mail = (): MxAction | undefined => (state.asked++, state.refuses ? refusal : undefined)
+  const mx = await startFakeMx({ on: { mail }, host })
+  onTestFinished(() => mx.close())
+  return { mx, state }
+}
+
+test('a provider that refuses our address is sent nothing, for any domain, until one message gets through', async () => {
+  const { mx, state } = await startProvider()
+  const free = await startFakeMx({ host: otherHost, port: mx.port })
+  onTestFinished(() => free.close())
+  const relay = await startTestRelay({ delivery_port: String(mx.port), delivery_threads: '2' }, zone)
+  onTestFinished(() => relay.stop())
+  const first = await relay.send('ann@one.example')
+  await expect.poll(() => relay.recipients(first)).toMatchObject({ 'ann@one.example': { status: 'deferred', attempts: 1 } })
+  const { db } = relay.relay.services
+  const stops = () => db.read('select id, step from provider_stop')
+  await expect.poll(stops).toEqual([{ id: 'site:mx.shared.example from any address', step: 0 }])
+
+  const held = [await relay.send('bob@one.example'), await relay.send('carl@two.example'), await relay.send('dora@two.example')]
+  await freeMailArrives(relay, free, 1)
+  expect(await attemptsOf(relay, held)).toEqual([0, 0, 0])
+  expect(state.asked).toBe(1)
+
+  await relay.restart()
+  held.push(await relay.send('emil@two.example'))
+  await freeMailArrives(relay, free, 2)
+  expect([await attemptsOf(relay, held), state.asked]).toEqual([[0, 0, 0, 0], 1])
+
+  relay.clock.advance(halfHour)
+  await expect.poll(() => relay.relay.services.db.read('select step from provider_stop')).toEqual([{ step: 1 }])
+  await freeMailArrives(relay, free, 3)
+  expect(state.asked).toBe(2)
+
+  state.refuses = false
+  relay.clock.advance(halfHour)
+  await mx.waitForMessages(5)
+  await expect.poll(() => relay.relay.services.db.read('select id from provider_stop')).toEqual([])
+})
+
+test('what one node has been told, the others keep to', async () => {
+  const { mx, state } = await startProvider()
+  const free = await startFakeMx({ host: otherHost, port: mx.port })
+  onTestFinished(() => free.close())
+  const { a, b } = await startTwoNodes({ delivery_port: String(mx.port) }, zone)
+  const { accounts, apiKeys, sendingDomains, db } = a.relay.services
+  const account = await accounts.create('shop', 'enterprise')
+  await sendingDomains.verifyManually((await sendingDomains.add(account.id, 'sender.example')).id)
+  const { token } = await apiKeys.create({ accountId: account.id, name: 'shop', permission: 'full_access' })
+  const send = async (to: string, { call }: typeof a): Promise<void> => {
+    const body = { from: 'app@sender.example', to, subject: 'Hi', text: 'Hi' }
+    expect((await call('POST', '/api/send', { token, body })).status).toBe(200)
+  }
+  await send('ann@one.example', a)
+  await expect.poll(() => db.read('select id from provider_stop')).toHaveLength(1)
+  await passTime(1_000, a, b)
+  for (const { relay } of [a, b]) await relay.services.changes.caughtUp()
+  for (const [i, node] of [a, b].entries()) {
+    await send('bob@two.example', node)
+    await send('ann@free.example', node)
+    await free.waitForMessages(i + 1)
+  }
+  expect(state.asked).toBe(1)
+})
+
+async function freeMailArrives(relay: TestRelay, free: FakeMx, count: number): Promise<void> {
+  await relay.send('ann@free.example')
+  await free.waitForMessages(count)
+}
+
+async function attemptsOf(relay: TestRelay, ids: string[]): Promise<(number | undefined)[]> {
+  const all = await Promise.all(ids.map((id) => relay.recipients(id)))
+  return all.map((recipients) => Object.values(recipients)[0]?.attempts)
+}

@@ -1,4 +1,5 @@
 import type { Core } from './core.ts'
+import { readProviderStops } from '../mail-out/queue/provider-stop-list.ts'
 import { deliveryOptions } from '../mail-out/delivery/delivery-options.ts'
 import type { AccountRemovalServices } from '../upkeep/account-removal.ts'
 import { ownNames, type RouteServices } from '../mail-out/delivery/route.ts'
@@ -57,6 +58,7 @@ export function coreServices(services: Core & OwnServices) {
       () => examineNodes(services),
     ),
     nodeList: () => listNodes(services),
+    providerStops: () => readProviderStops(services),
     /** Those that the mail of all nodes leaves from; none if they are not known. */
     ownAddresses: () => ownAddresses(services),
     /** The records to publish for this server. */
@@ -66,6 +68,7 @@ export function coreServices(services: Core & OwnServices) {
         ...services,
         route: routeOf(services),
         recipientTls: config.delivery.recipientTls,
+        sources: config.delivery.sourceAddresses,
         stsPolicies: config.delivery.mtaSts ? services.stsPolicies : null,
       }),
   }

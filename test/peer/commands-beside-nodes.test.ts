@@ -87,6 +87,7 @@ const table: [line: string, result: string | RegExp][] = [
   ['queue release rcpt.example', 'queue_change'],
   ['queue retry rcpt.example', 'queue_change'],
   ['queue cancel --restored --yes', /No mail is held because a backup was restored/],
+  ['shaping', 'list'],
   ['mta-sts show rcpt.example', /MTA-STS policy/],
   ['smarthost show', /delivery.smarthost_oauth is not set/],
   ['smarthost authorize', /not logged in to by refresh_token/],

@@ -40,6 +40,27 @@ test('a provider that refuses our address is sent nothing, for any domain, until
   expect(await attemptsOf(relay, held)).toEqual([0, 0, 0])
   expect(state.asked).toBe(1)
 
+  const { accounts, apiKeys } = relay.relay.services
+  const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
+  const headers = { authorization: `Bearer ${token}` }
+  const until = new Date(relay.clock.now() + halfHour).toISOString().slice(0, 11)
+  const reason = expect.stringContaining(`refuses mail from this server, so it is sent nothing until one message tries again at ${until}`)
+  expect((await relay.call('GET', '/api/explain?to=eve@two.example', undefined, headers)).body).toMatchObject({ next: 'defer', reason })
+  expect((await relay.call('GET', '/api/explain?to=eve@free.example', undefined, headers)).body).toMatchObject({
+    next: 'deliver',
+    reason: null,
+  })
+  expect((await relay.call('GET', '/api/shaping', undefined, headers)).body.data).toEqual([
+    {
+      object: 'provider_stop',
+      group: 'site:mx.shared.example',
+      source_address: null,
+      until: expect.stringContaining(until),
+      refused_probes: 0,
+      reason: refusal,
+    },
+  ])
+
   await relay.restart()
   held.push(await relay.send('emil@two.example'))
   await freeMailArrives(relay, free, 2)

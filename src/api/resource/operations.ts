@@ -18,6 +18,7 @@ import { findOperations } from './find-operations.ts'
 import { metricsOperations } from './metrics-operations.ts'
 import { smarthostOperations } from './smarthost-operations.ts'
 import { mtaStsOperations } from './mta-sts-operations.ts'
+import { shapingOperations } from './shaping-operations.ts'
 import { nodeOperations } from './node-operations.ts'
 import { passkeyOperations } from './passkey-operations.ts'
 import { passwordOperations } from './password-operations.ts'
@@ -71,6 +72,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...nodeOperations(services),
     ...tlsReportOperations(services),
     ...mtaStsOperations(services),
+    ...shapingOperations(services),
     ...smarthostOperations(services),
     ...metricsOperations(services),
     ...sessionOperations(services),

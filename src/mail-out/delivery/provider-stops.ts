@@ -34,8 +34,16 @@ export const stopKeptMs = 24 * 60 * minuteMs
 const maxRemembered = 10_000
 const maxReasonLength = 500
 
+const [between, anyAddress] = [' from ', 'any address']
 /** @param source our address; null: the system chooses it */
-export const stopKey = (group: string, source: string | null): string => `${group} from ${source ?? 'any address'}`
+export const stopKey = (group: string, source: string | null): string => group + between + (source ?? anyAddress)
+
+/** What `stopKey` was made of. */
+export function partsOfStop(key: string): { group: string; source: string | null } {
+  const at = key.lastIndexOf(between)
+  const source = key.slice(at + between.length)
+  return { group: key.slice(0, at), source: source === anyAddress ? null : source }
+}
 
 /** What the hosts of a group say is about our address or our rate: whoever asks them meanwhile is refused for longer. */
 export class ProviderStops {

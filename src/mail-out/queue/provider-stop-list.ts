@@ -9,7 +9,8 @@ interface ListServices {
   clock: Pick<Clock, 'now'>
 }
 
-type StopRow = { key: string; until: number; step: number; reason: string }
+/** `ProviderStop`, as it is stored. */
+export type StopRow = { key: string; until: number; step: number; reason: string }
 
 const kind = 'provider_stop'
 
@@ -26,11 +27,11 @@ export class ProviderStopList implements ChangeFollower {
   }
 
   async load(): Promise<void> {
-    for (const stop of await this.all()) this.#told(stop)
+    for (const stop of await readProviderStops(this.#services)) this.#told(stop)
   }
 
   async reload(key: string): Promise<void> {
-    const stops = await this.all(key)
+    const stops = await readProviderStops(this.#services, key)
     if (stops.length === 0) this.#told({ key, until: null, step: 0, reason: '' })
     for (const stop of stops) this.#told(stop)
   }
@@ -41,15 +42,17 @@ export class ProviderStopList implements ChangeFollower {
     this.#told(stop)
     await db.write([stop.until === null ? forget(stop.key) : keep(stop), ...changes.note(kind, stop.key)])
   }
-
-  /** Those that are stored, by their keys; or this one. */
-  all(key: string | null = null): Promise<StopRow[]> {
-    return this.#services.db.read<StopRow>(
-      'select id as key, until_at as until, step, reason from provider_stop where id = coalesce(:key, id) and until_at > :since order by id',
-      { key, since: this.#services.clock.now() - stopKeptMs },
-    )
-  }
 }
+
+/** Those that are stored, by their keys; or this one. */
+export const readProviderStops = (
+  { db, clock }: Pick<ListServices, 'clock'> & { db: Pick<Database, 'read'> },
+  key: string | null = null,
+): Promise<StopRow[]> =>
+  db.read<StopRow>(
+    'select id as key, until_at as until, step, reason from provider_stop where id = coalesce(:key, id) and until_at > :since order by id',
+    { key, since: clock.now() - stopKeptMs },
+  )
 
 const forget = (key: string): Statement => ({ sql: 'delete from provider_stop where id = :key', params: { key } })
 

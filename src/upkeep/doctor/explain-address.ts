@@ -2,6 +2,12 @@ import type { BaseServices } from '../../platform/base-services.ts'
 import { isAbsence } from '../../mail-out/delivery/outcome.ts'
 import { routeTo, type RouteHost, type RouteServices } from '../../mail-out/delivery/route.ts'
 import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
+import { destinationGroup } from '../../mail-out/delivery/destination-group.ts'
+import { partsOfStop, stopKey } from '../../mail-out/delivery/provider-stops.ts'
+import { readProviderStops } from '../../mail-out/queue/provider-stop-list.ts'
+import type { SourceAddress } from '../../platform/config/source-address.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import type { MxRecord } from '../../platform/resolver.ts'
 import { stsExpiry, stsInForce } from '../../mail-out/mta-sts/known-sts.ts'
 import type { StsPolicies } from '../../mail-out/mta-sts/sts-policies.ts'
 import type { StsPolicy } from '../../mail-out/mta-sts/sts-policy.ts'
@@ -18,6 +24,8 @@ interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'> {
   queueAdmin: Pick<QueueAdmin, 'destination'>
   route: RouteServices
   erasedAddress: ErasedAddress
+  /** What mail leaves from; none: the system chooses. */
+  sources: readonly SourceAddress[]
   /** The setting, in place of which accounts may have their own. */
   recipientTls: RecipientTls
   /** Null: mail goes by none. */
@@ -59,7 +67,7 @@ interface AddressExplanation {
 export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<AddressExplanation> {
   const required = tlsPolicyFor(services.recipientTls, domain)
   const [route, suppressions, tlsEnforcedBy, queue, sts] = await Promise.all([
-    domain === simulatorDomain ? { hosts: [] } : routeTo(domain, services.route),
+    domain === simulatorDomain ? { hosts: [], mx: null } : routeTo(domain, services.route),
     suppressionsOf(services, address),
     enforcingDomains(services.db),
     services.queueAdmin.destination(domain),
@@ -84,7 +92,20 @@ export async function explainAddress({ address, domain }: Address, services: Exp
   }
   if (queue && queue.held === queue.waiting)
     return { next: 'hold', reason: 'An operator is holding the mail that waits for this destination.', hosts: route.hosts, ...common }
+  const stopped = route.mx === null ? null : await whyStopped(domain, route.mx.records, services)
+  if (stopped !== null) return { next: 'defer', reason: stopped, hosts: route.hosts, ...common }
   return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
+}
+
+/** Null unless the hosts refuse every address that mail leaves from. */
+async function whyStopped(domain: string, mx: readonly MxRecord[], services: ExplainServices): Promise<string | null> {
+  const group = destinationGroup(domain, mx)
+  const stops = (await readProviderStops(services)).filter(({ key }) => partsOfStop(key).group === group)
+  const keys = services.sources.length === 0 ? [stopKey(group, null)] : services.sources.map(({ address }) => stopKey(group, address))
+  const own = stops.filter(({ key }) => keys.includes(key)).toSorted((one, other) => one.until - other.until)
+  const [first] = own
+  if (!first || own.length < keys.length) return null
+  return `${group} refuses mail from this server, so it is sent nothing until one message tries again at ${isoTime(first.until)}. It said: ${first.reason}`
 }
 
 async function stsOf(domain: string, { stsPolicies, route, clock }: ExplainServices): Promise<AddressExplanation['sts']> {

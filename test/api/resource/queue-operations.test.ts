@@ -39,6 +39,7 @@ async function startApi() {
             route,
             erasedAddress,
             recipientTls,
+            sources: [],
             stsPolicies: null,
           }),
       }),

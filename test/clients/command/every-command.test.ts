@@ -152,6 +152,7 @@ const life: [line: string, object: string][] = [
   ['template pull --account shop --directory pulled', 'template_files'],
   ['queue list', 'list'],
   ['node list', 'list'],
+  ['shaping', 'list'],
   ['import suppressions list.csv --account shop --from postmark', 'suppression_import'],
   ['feedback list', 'list'],
   ['tls-reports list', 'list'],

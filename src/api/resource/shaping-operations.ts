@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { partsOfStop } from '../../mail-out/delivery/provider-stops.ts'
+import type { StopRow } from '../../mail-out/queue/provider-stop-list.ts'
+import type { Operation } from '../operation/operation.ts'
+import { operationsAt } from '../operation/operations-at.ts'
+import { listOf, wholeList } from '../operation/page.ts'
+import { resource, time } from '../operation/resource.ts'
+import type { Needs } from './operation-services.ts'
+
+/** A stop, as the API and the command line show it. */
+export const providerStop = resource<StopRow>('ProviderStop')({
+  object: 'provider_stop',
+  group: [
+    z
+      .string()
+      .describe('The destinations: `provider:` and the name of a provider, or `site:` and the MX hosts that they share, or their domain.'),
+    ({ key }) => partsOfStop(key).group,
+  ],
+  source_address: [
+    z.string().nullable().describe('The address of this server that they refuse; null: whichever the system chooses.'),
+    ({ key }) => partsOfStop(key).source,
+  ],
+  until: time('When one message tries again.'),
+  refused_probes: [z.int().describe('How many messages that tried again were refused.'), 'step'],
+  reason: z.string().describe('What their host replied.'),
+})
+
+const at = operationsAt({ path: '/api/shaping', tag: 'Operation', permission: 'operator' })
+
+/** `/api/shaping` */
+export const shapingOperations = (services: Needs<'providerStops'>): Operation[] => [
+  at.get('shaping.list', '', 'List the providers that are sent nothing for now', {
+    description:
+      'A provider refuses the address of this server, or how much it sends, so its mail waits. At the given time one message tries again: if it ' +
+      'gets through, mail flows again.',
+    answer: ['All of them, by their groups, always on one page.', listOf(providerStop.schema)],
+    handle: async () => wholeList((await services.providerStops()).map(providerStop.answer)),
+  }),
+]

@@ -1,5 +1,7 @@
+import type { ClassicalHost } from '../../mail-out/delivery/classical-hosts.ts'
 import { deliveryOptions } from '../../mail-out/delivery/delivery-options.ts'
 import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-threads.ts'
+import type { ProviderStop } from '../../mail-out/delivery/provider-stops.ts'
 import type { Told } from '../../mail-out/delivery/told.ts'
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
 import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
@@ -52,21 +54,8 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
       tlsSessions: (sums) => services.sessionCounts?.add(sums),
       ...nameServersHeard(resolverWatch, health),
       ...smarthostHeard(services),
-      classicalHost: (host) => {
-        classicalHosts
-          .set(host)
-          .catch((error: unknown) => log.warn({ host: host.key, error }, 'whether a host drops large hellos could not be stored'))
-      },
-      providerStop: (stop) => {
-        const { key, until, reason } = stop
-        log.info(
-          { group: key, until, reason },
-          until === null ? 'mail flows again to a group of destinations' : 'a group of destinations is sent nothing',
-        )
-        providerStops
-          .set(stop)
-          .catch((error: unknown) => log.warn({ group: key, error }, 'a stop of mail to a group of destinations could not be stored'))
-      },
+      classicalHost: (host) => keepHost(host, classicalHosts, log),
+      providerStop: (stop) => keepStop(stop, providerStops, log),
       ...stsHeard(services),
     },
   )
@@ -95,6 +84,20 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue
+}
+
+/** Keeps what a thread has found of a host, for the others. */
+function keepHost(host: ClassicalHost, classicalHosts: ClassicalHostList, log: QueueServices['log']): void {
+  const failed = (error: unknown): void => log.warn({ host: host.key, error }, 'whether a host drops large hellos could not be stored')
+  classicalHosts.set(host).catch(failed)
+}
+
+/** The same of a provider. */
+function keepStop(stop: ProviderStop, providerStops: ProviderStopList, log: QueueServices['log']): void {
+  const { key: group, until, reason } = stop
+  if (until === null) log.info({ group }, 'mail to a provider flows again')
+  else log.info({ group, until, reason }, 'a provider refuses our mail, and is sent nothing for now')
+  providerStops.set(stop).catch((error: unknown) => log.warn({ group, error }, 'that a provider refuses our mail could not be stored'))
 }
 
 const smarthostHeard = ({ health, smarthostTokens }: QueueServices): Pick<Told, 'login' | 'smarthostTokenWanted'> => ({

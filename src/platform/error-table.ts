@@ -43,6 +43,11 @@ export const errorTable = {
     meaning: 'The email address, the password or the code is wrong. A code works once.',
     remedy: 'Check them; for a code, wait for the next one. If you have lost them, ask an owner of the account for a new invitation.',
   },
+  unverified_report: {
+    status: 401,
+    meaning: 'What is said to be a report of the smarthost has no proof that it is: a signature or a password is missing or wrong.',
+    remedy: 'Check delivery.smarthost_reports_key, and what the page of the service says of the webhook. See smarthosts.md.',
+  },
   second_factor_required: {
     status: 401,
     meaning: 'The password is right, but a code is required too.',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
+import { reportServices } from '../../src/platform/config/report-services.ts'
 import type { CompatServices } from '../../src/api/http/compat/compat-api.ts'
 import { compatApis } from '../../src/api/http/compat/compat-apis.ts'
 import type { Permission } from '../../src/senders/account/permission.ts'
@@ -167,6 +168,9 @@ const signed = new Set(['POST /session/passkeys', 'POST /session/passkey'])
 /** What only an OAuth 2 login to a smarthost has; `test/scenario/smarthost-oauth.long.test.ts` has success with them. */
 const byOauth = new Set(['GET /api/smarthost', ...['retry', 'authorize', 'connect'].map((action) => `POST /api/smarthost/${action}`)])
 
+/** What only a service that reports can prove; `test/scenario/smarthost-reports.test.ts` has success with them. */
+const byServices = new Set(reportServices.map((service) => `POST /inbound/reports/${service}`))
+
 const settings = {
   // Passkeys work under https only.
   base_url: 'https://relay.example',
@@ -212,7 +216,7 @@ test(
       const never = () =>
         endpoints.filter(({ method, template }) => {
           const name = `${method.toUpperCase()} ${template}`
-          return succeeded.get(name) === 0 && !keptLists.has(name) && !signed.has(name) && !byOauth.has(name)
+          return succeeded.get(name) === 0 && !keptLists.has(name) && !signed.has(name) && !byOauth.has(name) && !byServices.has(name)
         })
       await fc.assert(fc.asyncProperty(generated, send), { numRuns: requests, endOnFailure: true, seed })
       // Those that chance left out have some for themselves.

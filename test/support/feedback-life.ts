@@ -1,4 +1,6 @@
 import { expect } from 'vitest'
+import { readFeedbackSubject } from '../../src/mail-back/feedback/feedback-subject.ts'
+import { settleDelivery } from '../../src/mail-back/feedback/settle-returned-mail.ts'
 import { sweepSuppressions } from '../../src/mail/suppression/remove-suppressions.ts'
 import type { FakeMx } from './fake-mx.ts'
 import { composeComplaint, composeDsn, composeVacation, headerOf, returnMail } from './returned-mail.ts'
@@ -46,6 +48,14 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   await sweepSuppressions(db, relay.clock.now(), day / 2)
   expect((await relay.call('GET', '/api/suppressions/full@rcpt.example')).status).toBe(404)
   await operator('PATCH', policy, { soft_bounces: null, expiry_seconds: null })
+  // As mail that a smarthost has taken, and reports.
+  await deliver(relay, mx, 'relayed@rcpt.example')
+  await db.write([{ sql: "update recipient set state = 'sent' where forward_path = 'relayed@rcpt.example'" }])
+  const [{ id } = { id: '' }] = await db.read<{ id: string }>("select id from recipient where forward_path = 'relayed@rcpt.example'")
+  const subject = await readFeedbackSubject(db, id)
+  await db.write(settleDelivery(subject!, { status: '2.0.0', smtpCode: 250, reason: '250 OK' }, 'Mailgun', relay.clock.now()))
+  expect((await readFeedbackSubject(db, id))?.state).toBe('delivered')
+  relay.clock.advance(1_000)
   // In words alone, on two days.
   for (const origin of [null, 'bounce']) {
     const { returnPath } = await deliver(relay, mx, 'nobody@rcpt.example')

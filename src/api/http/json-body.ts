@@ -123,14 +123,13 @@ function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes 
  * @throws SternaError `payload_too_large`, `invalid_json` if the client left before it had sent all of it
  */
 export async function textBody(req: IncomingMessage, limit = smallBodyLimit): Promise<string> {
-  const tooLong = (): SternaError => new SternaError('payload_too_large', 'The form is too large.')
-  if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLong()
+  if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   const chunks: Buffer[] = []
   let size = 0
   try {
     for await (const chunk of req as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > limit) throw tooLong()
+      if (size > limit) throw tooLarge(limit)
       chunks.push(chunk)
     }
   } catch (error) {

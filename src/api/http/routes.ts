@@ -3,6 +3,7 @@ import type { Body, Headers, ReplyHeaders, UncheckedCall } from '../operation/ca
 import { RawAnswer } from '../operation/raw-answer.ts'
 import type { Caller } from '../operation/caller.ts'
 import { csvNameOf, namesOf, needsKey, type Operation } from '../operation/operation.ts'
+import { standardBodyLimit } from '../operation/body-limits.ts'
 import { perform, type PerformServices } from '../operation/perform.ts'
 import { parseJson } from '../../platform/parse-json.ts'
 import type { ApiContext, ApiRoutes } from './api-state.ts'
@@ -67,8 +68,9 @@ class HttpCall implements UncheckedCall {
   /** A body that may be large waits for room. */
   async readBody({ as, optional = false, limit }: Body): Promise<unknown> {
     const ctx = this.#ctx
+    if (limit !== undefined && (needsKey(ctx) || limit > standardBodyLimit))
+      this.leave = await this.#services.bodyRoom.enter(ctx.req, this.caller.accountId, limit)
     if (as === 'text') return textBody(ctx.req, limit)
-    if (limit !== undefined && needsKey(ctx)) this.leave = await this.#services.bodyRoom.enter(ctx.req, this.caller.accountId, limit)
     const bounds = limit === undefined ? {} : { limit }
     if (as === 'bytes') return jsonBytes(ctx.req, { ...bounds, listsBytes: true })
     return jsonBody(ctx.req, { ...bounds, optional, parse: (bytes) => this.#parse(bytes) })

@@ -33,6 +33,11 @@ const cause = {
   owner: z.enum(explanationOwners).optional().describe('Who can do something about it, as there; only in webhooks.'),
 }
 
+const reportedBy = z
+  .string()
+  .optional()
+  .describe('The service that says so, if it is known only by a report of the smarthost; only in the log and in extended webhooks.')
+
 /** What each event type adds to `email_id`, `to` and `subject`. */
 const ownData = {
   'email.queued': { queued_at: timeAnswer },
@@ -40,7 +45,7 @@ const ownData = {
   'email.relayed': { relayed_at: timeAnswer.describe('When the smarthost accepted the message.') },
   'email.canceled': { canceled_at: timeAnswer },
   'email.sent': { sent_at: timeAnswer.describe('When the first attempt to deliver began.') },
-  'email.delivered': { delivered_at: timeAnswer.describe("When the recipient's server accepted the message.") },
+  'email.delivered': { delivered_at: timeAnswer.describe("When the recipient's server accepted the message."), reported_by: reportedBy },
   'email.opened': { opened_at: timeAnswer, ...client },
   'email.clicked': { clicked_at: timeAnswer, link: z.string().describe('As written in the email.'), ...client },
   'email.rejudged': {
@@ -62,6 +67,7 @@ const ownData = {
       .max(1000)
       .describe('The reply or reason; starts with "Reported twice as unknown, on" if a second soft bounce suppresses the address.'),
     phase,
+    reported_by: reportedBy,
     ...cause,
   },
   'email.complained': { complained_at: timeAnswer, feedback_type: z.string(), reported_by: z.string().nullable() },

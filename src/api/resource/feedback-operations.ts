@@ -1,6 +1,6 @@
 import { SternaError } from '../../platform/errors.ts'
 import type { ReturnedMailListRow } from '../../mail-back/feedback/returned-mail-list.ts'
-import { returnedMailResults, returnPathPurposes } from '../../platform/metrics/metric-table.ts'
+import { returnedMailResults, returnPathPurposes } from '../../platform/metrics/returned-mail-labels.ts'
 import type { CallTo } from '../operation/call.ts'
 import { visibleAccount } from '../operation/caller.ts'
 import { downloadOfStranger } from '../operation/raw-answer.ts'

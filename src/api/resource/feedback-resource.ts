@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { feedbackClasses, type Feedback } from '../../mail/bounce-parser/feedback.ts'
 import type { ReturnedMailListRow } from '../../mail-back/feedback/returned-mail-list.ts'
-import { returnedMailResults, returnPathPurposes } from '../../platform/metrics/metric-table.ts'
+import { returnedMailResults, returnPathPurposes } from '../../platform/metrics/returned-mail-labels.ts'
 import { flag, resource, time, timeOrNull } from '../operation/resource.ts'
 
 /** Returned mail as the API lists it. */
@@ -10,11 +10,13 @@ export const feedbackReport = resource<ReturnedMailListRow>('FeedbackReport')({
   id: z.string(),
   received_at: time(),
   purpose: z.enum(returnPathPurposes).describe('What the address that it came to is for.'),
-  address: [z.string().describe('The address that it came to.'), 'forward_path'],
+  address: [z.string().describe('The address that it came to; of a report of the smarthost, the path.'), 'forward_path'],
   result: z
     .enum(returnedMailResults)
     .nullable()
-    .describe('What followed from it; only `bounced`, `complained` and `unsubscribed` change anything. Null while it waits.'),
+    .describe(
+      'What followed from it; only `bounced`, `complained`, `unsubscribed`, and `delivered` of a smarthost change anything. Null while it waits.',
+    ),
   settled_at: timeOrNull(),
   account_id: z.string().nullable(),
   email_id: [z.string().nullable().describe('The email that it is proved to be about.'), 'message_id'],

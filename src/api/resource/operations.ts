@@ -16,6 +16,7 @@ import { explainOperations } from './explain-operations.ts'
 import { feedbackOperations } from './feedback-operations.ts'
 import { findOperations } from './find-operations.ts'
 import { metricsOperations } from './metrics-operations.ts'
+import { smarthostReportOperations } from './smarthost-report-operations.ts'
 import { smarthostOperations } from './smarthost-operations.ts'
 import { mtaStsOperations } from './mta-sts-operations.ts'
 import { shapingOperations } from './shaping-operations.ts'
@@ -74,6 +75,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...mtaStsOperations(services),
     ...shapingOperations(services),
     ...smarthostOperations(services),
+    ...smarthostReportOperations(services),
     ...metricsOperations(services),
     ...sessionOperations(services),
     ...passwordOperations(services),

@@ -4,8 +4,12 @@ import type { Consequence } from './match-feedback.ts'
 import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
 
 /** The consequence for an erased recipient, without the text of the returned message. */
-export const withoutReason = (consequence: Consequence): Consequence =>
-  consequence.type === 'bounced' ? { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } } : consequence
+export function withoutReason(consequence: Consequence): Consequence {
+  if (consequence.type === 'delivered') return { ...consequence, delivery: { ...consequence.delivery, reason: '' } }
+  return consequence.type === 'bounced'
+    ? { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } }
+    : consequence
+}
 
 /**
  * The outcome to store for mail to this address. For an erased address it keeps only the consequence, because the

@@ -1,4 +1,5 @@
 import type { BaseServices } from '../../platform/base-services.ts'
+import { serviceNameAt } from '../../platform/config/report-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { suppressionPolicy } from '../../senders/account/account-policy.ts'
 import type { Statement } from '../../platform/store/database.ts'
@@ -12,7 +13,7 @@ import { matchFeedback, type Consequence } from './match-feedback.ts'
 import { withoutEffect, type ReturnedMailHandler, type ReturnedMailOutcome } from './returned-mail-handler.ts'
 import { proofOf } from './recipient-proof.ts'
 import { readFeedbackSubject, type FeedbackSubject } from './feedback-subject.ts'
-import { settleBounce, settleComplaint } from './settle-returned-mail.ts'
+import { settleBounce, settleComplaint, settleDelivery } from './settle-returned-mail.ts'
 
 interface FeedbackHandlerServices extends Pick<BaseServices, 'db' | 'clock'> {
   parser: Pick<FeedbackParser, 'parse'>
@@ -40,7 +41,8 @@ export const feedbackHandler =
     const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(mail.reversePath) }
     const reading = await services.parser.parse(content, about)
     const summary = { ...reading, recipients: reading.recipients.slice(0, maxShown) }
-    if (reading.class === 'complaint' && !services.isComplaintSource(mail.remoteAddress))
+    const isOfSmarthost = mail.purpose === 'smarthost_report'
+    if (reading.class === 'complaint' && !isOfSmarthost && !services.isComplaintSource(mail.remoteAddress))
       return withoutEffect('source_not_believed', summary)
     // Anybody may write to the complaint address. Bounces have addresses of their own.
     if (reading.class !== 'complaint' && mail.purpose === 'complaint') return withoutEffect('no_report', summary)
@@ -48,7 +50,7 @@ export const feedbackHandler =
     if (typeof proof === 'string') return withoutEffect(proof, summary)
     const subject = addressed ?? (await readFeedbackSubject(services.db, proof.recipientId))
     if (!subject) return withoutEffect('unknown_recipient', summary)
-    const matched = matchFeedback(reading, subject, proof.by)
+    const matched = matchFeedback(reading, subject, isOfSmarthost ? 'smarthost' : proof.by)
     const consequence = isErasedAddress(subject.forwardPath) ? withoutReason(matched) : matched
     return keptOutcome(await outcomeOf({ mail, content }, { subject, consequence, summary }, services), mail, subject.forwardPath)
   }
@@ -62,6 +64,7 @@ async function outcomeOf(
   const about = { accountId, messageId, recipientId }
   const policy = services.policies.of(suppressionPolicy, accountId)
   const now = services.clock.now()
+  const reportedBy = serviceNameAt(mail.forwardPath) ?? undefined
   const changed = (result: ReturnedMailOutcome['result'], statements: Statement[]): ReturnedMailOutcome => ({
     ...withoutEffect(result, summary, about),
     statements,
@@ -72,10 +75,12 @@ async function outcomeOf(
       return withoutEffect(consequence.result, summary, about)
     case 'wait':
       return { ...withoutEffect('not_sent', summary, about), isProvisional: true }
+    case 'delivered':
+      return changed('delivered', settleDelivery(subject, consequence.delivery, reportedBy ?? '', now))
     case 'bounced': {
       const addressedTo = { ...subject.event, address: subject.forwardPath }
       const bounce = await withEarlierBounce(consequence.bounce, addressedTo, { db: services.db, policy, now })
-      return changed('bounced', settleBounce(subject, bounce, policy, now))
+      return changed('bounced', settleBounce(subject, { ...bounce, reportedBy }, policy, now))
     }
     case 'complained':
       return complained(consequence.complaint)

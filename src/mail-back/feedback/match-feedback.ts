@@ -18,8 +18,12 @@ export interface MatchedRecipient {
 /** Why a recipient bounced after a server had accepted the message. */
 export type ProvenBounce = Pick<ReportedRecipient, 'hard' | 'inWords' | 'category' | 'status' | 'smtpCode' | 'reason'>
 
+/** That a message arrived, as a smarthost reports it. */
+export type ReportedDelivery = Pick<ReportedRecipient, 'status' | 'smtpCode' | 'reason'>
+
 /** What feedback changes. `wait`: the message may have left a moment ago, with the outcome not yet recorded. */
 export type Consequence =
+  | { type: 'delivered'; delivery: ReportedDelivery }
   | { type: 'bounced'; bounce: ProvenBounce }
   | { type: 'complained'; complaint: Complaint }
   /** Unsubscribe the recipient. If the message has no unsubscribe address, treat it as a complaint. */
@@ -32,16 +36,19 @@ type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_e
 
 const nothing = (result: NoConsequence): Consequence => ({ type: 'nothing', result })
 
-/** Decides what feedback changes for the recipient of the message. */
-export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, proof: RecipientProof['by']): Consequence {
+/**
+ * Decides what feedback changes for the recipient of the message.
+ * @param proof `smarthost`: a report of the smarthost, with a token inside the message
+ */
+export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, proof: RecipientProof['by'] | 'smarthost'): Consequence {
   switch (feedback.class) {
     case 'autoreply':
       return nothing('autoreply')
     case 'not-bounce':
       return nothing('no_report')
     case 'delivered':
-      // We never request these. Here `delivered` means that the recipient's own server accepted the message, which a smarthost cannot know.
-      return nothing('delivered')
+      // We never request these by mail, and hosts on the way send some: `delivered` means that the recipient's own server took the message.
+      return proof === 'smarthost' ? matchDelivery(feedback.recipients, recipient) : nothing('delivered')
     case 'bounce':
       return matchBounce(feedback.recipients, recipient, proof)
     case 'complaint':
@@ -49,7 +56,15 @@ export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, p
   }
 }
 
-function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, proof: RecipientProof['by']): Consequence {
+function matchDelivery([entry]: ReportedRecipient[], recipient: MatchedRecipient): Consequence {
+  if (entry === undefined) return nothing('no_report')
+  const { state } = recipient
+  if (state === 'sent') return { type: 'delivered', delivery: { status: entry.status, smtpCode: entry.smtpCode, reason: entry.reason } }
+  if (state === 'delivered') return nothing('duplicate')
+  return state === 'bounced' || state === 'complained' ? nothing('no_effect') : unsent(recipient)
+}
+
+function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, proof: RecipientProof['by'] | 'smarthost'): Consequence {
   if (entries.length === 0) return nothing('no_report')
   const own = entries.filter(({ address }) => isAbout(address, recipient))
   const originally = entries.filter(({ originalAddress }) => originalAddress != null && isAbout(originalAddress, recipient))
@@ -71,7 +86,7 @@ function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, 
 function matchComplaint(
   complaint: Complaint,
   entries: ReportedRecipient[],
-  { recipient, proof }: { recipient: MatchedRecipient; proof: RecipientProof['by'] },
+  { recipient, proof }: { recipient: MatchedRecipient; proof: RecipientProof['by'] | 'smarthost' },
 ): Consequence {
   const { feedbackType } = complaint
   if (harmless.has(feedbackType)) return nothing('no_effect')

@@ -1,6 +1,6 @@
 import type { Statement } from '../../platform/store/database.ts'
 import type { ReturnedMail } from './returned-mail-store.ts'
-import type { returnedMailResults } from '../../platform/metrics/metric-table.ts'
+import type { returnedMailResults } from '../../platform/metrics/returned-mail-labels.ts'
 
 /** What a returned message led to, in the words of the API. */
 export type ReturnedMailResult = (typeof returnedMailResults)[number]

@@ -1,11 +1,11 @@
 import type { SuppressionPolicy } from '../../senders/account/account-policy.ts'
 import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
 import { recordHappening } from '../../mail/event/event-log.ts'
-import { bounceLate, complainLate, type LateResult } from '../../mail-out/queue/late-result.ts'
+import { bounceLate, complainLate, deliverLate, type LateResult } from '../../mail-out/queue/late-result.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { suppressAfterBounce, suppressAfterComplaint } from '../../mail/suppression/suppression-policy.ts'
 import type { Complaint } from '../../mail/bounce-parser/feedback.ts'
-import type { ProvenBounce } from './match-feedback.ts'
+import type { ProvenBounce, ReportedDelivery } from './match-feedback.ts'
 import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
 import type { FeedbackSubject } from './feedback-subject.ts'
 
@@ -45,7 +45,7 @@ export const retryReturnedMail = (claim: { id: string; owner: string }, dueAt: n
 /** What a late bounce writes: the recipient's state, its event, and the suppression. */
 export function settleBounce(
   { event, forwardPath: address, destination }: FeedbackSubject,
-  bounce: ProvenBounce & { saidBefore?: number | undefined },
+  bounce: ProvenBounce & { saidBefore?: number | undefined; reportedBy?: string | undefined },
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {
@@ -55,6 +55,14 @@ export function settleBounce(
   const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, ...failure }, policy, now)
   return [...moveAndTell(event, late, now), ...suppressed]
 }
+
+/** What a report of the smarthost writes that the mail has arrived. That it was taken has counted for the suppressions already. */
+export const settleDelivery = (
+  { event }: FeedbackSubject,
+  { status: enhancedStatus, smtpCode, reason }: ReportedDelivery,
+  reportedBy: string,
+  now: number,
+): Statement[] => moveAndTell(event, deliverLate(event.recipientId, { enhancedStatus, smtpCode, reason, reportedBy }, now), now)
 
 /** The same for a complaint. */
 export function settleComplaint(

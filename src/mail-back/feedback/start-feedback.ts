@@ -5,14 +5,14 @@ import { networkRule } from '../../platform/ip-address.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { feedbackHandler } from './feedback-handler.ts'
 import { startFeedbackParser, type FeedbackParser } from './feedback-parser.ts'
-import { returnPathPurposes } from '../../platform/metrics/metric-table.ts'
+import { returnPathPurposes } from '../../platform/metrics/returned-mail-labels.ts'
 import type { ReturnedMailStore, ReturnPathPurpose } from './returned-mail-store.ts'
 import type { ReturnedMailHandler } from './returned-mail-handler.ts'
 import { ReturnedMailRunner } from './returned-mail-runner.ts'
 import { unsubscribeHandler } from './unsubscribe-handler.ts'
 
 /** Purposes whose mail is about one of our recipients. */
-type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe'
+type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe' | 'smarthost_report'
 
 interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
   nodes: Pick<Nodes, 'self' | 'freeBuried'>
@@ -27,8 +27,8 @@ interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | '
 
 /** Settles the returned mail that is stored, and what arrives from now on. `complaintSources`: networks; empty means any. */
 export async function startFeedback(services: FeedbackServices, { complaintSources }: { complaintSources: string[] }) {
-  // Anybody can write to the complaint address. A parser of its own keeps that mail from delaying bounces.
-  const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser() }
+  // Anybody can write to the complaint address, and a smarthost reports on each mail. Parsers of their own keep these from delaying bounces.
+  const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser(), smarthost_report: startFeedbackParser() }
   const isKnownSource = networkRule(complaintSources)
   const unsubscribe = unsubscribeHandler(services)
   const isComplaintSource = (address: string): boolean => complaintSources.length === 0 || isKnownSource(address)
@@ -38,6 +38,7 @@ export async function startFeedback(services: FeedbackServices, { complaintSourc
     ...services.handlers,
     bounce: handlerWith(parsers.bounce),
     complaint: handlerWith(parsers.complaint),
+    smarthost_report: handlerWith(parsers.smarthost_report),
     unsubscribe,
   }
   const runners = new Map(
@@ -50,7 +51,7 @@ export async function startFeedback(services: FeedbackServices, { complaintSourc
   return {
     async stop(graceMs: number): Promise<void> {
       await Promise.all([...runners.values()].map((runner) => runner.stop(graceMs)))
-      await Promise.all([parsers.bounce.stop(), parsers.complaint.stop()])
+      await Promise.all(Object.values(parsers).map((parser) => parser.stop()))
     },
   }
 }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { feedbackId, listUnsubscribe, traceFieldOf, type AddedField } from '../../mail/message/added-field.ts'
+import { feedbackId, listUnsubscribe, referenceFieldOf, traceFieldOf, type AddedField } from '../../mail/message/added-field.ts'
+import type { ReportService } from '../../platform/config/report-services.ts'
 import { encodeToken, type TokenPurpose } from '../../platform/smtp/verp.ts'
 import { unsubscribeUrl, type UnsubscribeContext } from '../../mail/suppression/unsubscribe-token.ts'
 import type { DeliveryRecipient } from './attempt.ts'
@@ -33,6 +34,8 @@ interface IdentityServices {
   feedbackSender: string
   /** The reverse-path of all mail, where the smarthost takes no other; default: bounces come to an address of each recipient's own. */
   sender?: string | null
+  /** Which service the smarthost is, where it reports what became of mail. */
+  reportService?: ReportService | null
 }
 
 /** What a message carries for one recipient alone. */
@@ -74,7 +77,7 @@ export class MessageIdentity {
     { id: recipientId, forwardPath }: Pick<DeliveryRecipient, 'id' | 'forwardPath'>,
     { returnPathDomain }: IdentifyingDomain,
   ): RecipientEnvelope {
-    const { tokenKeys, unsubscribe } = this.#services
+    const { tokenKeys, unsubscribe, reportService } = this.#services
     const [tokenKey] = tokenKeys()
     const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, firstDueAt: message.firstDueAt }, tokenKey)
     const fields: AddedField[] = []
@@ -84,6 +87,8 @@ export class MessageIdentity {
       fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
     }
     const reversePath = this.#services.sender ?? (message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`)
-    return { reversePath, traceFields: traceFieldOf(token('reference')), fields }
+    const reference = token('reference')
+    const ofService = reportService ? referenceFieldOf(reportService, reference) : ''
+    return { reversePath, traceFields: traceFieldOf(reference) + ofService, fields }
   }
 }

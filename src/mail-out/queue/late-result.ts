@@ -12,7 +12,26 @@ export interface LateResult {
 }
 
 /** A result that came back after a server had accepted the message. */
-type LateBounce = Pick<FinalFailure, 'hard' | 'category' | 'smtpCode' | 'enhancedStatus' | 'reason' | 'saidBefore'>
+interface LateBounce extends Pick<FinalFailure, 'hard' | 'category' | 'smtpCode' | 'enhancedStatus' | 'reason' | 'saidBefore'> {
+  /** The service that reported it; undefined if the mail itself came back. */
+  reportedBy?: string | undefined
+}
+
+/** A smarthost reports that the recipient's server has accepted the message. */
+export const deliverLate = (
+  recipientId: string,
+  { reason, smtpCode, enhancedStatus, reportedBy }: Pick<LateBounce, 'reason' | 'smtpCode' | 'enhancedStatus'> & { reportedBy: string },
+  now: number,
+): LateResult => ({
+  guard: {
+    sql: `update recipient
+             set state = 'delivered', delivered_at = :now, last_response = :reason, smtp_code = :code, enhanced_status = :enhancedStatus
+           where id = :id and state = 'sent'`,
+    params: { id: recipientId, now, reason, code: smtpCode, enhancedStatus },
+    expect: 1,
+  },
+  event: { type: 'email.delivered', data: { delivered_at: isoTime(now), reported_by: reportedBy } },
+})
 
 /** The recipient's mail system accepted the message and gave it up afterwards. */
 export const bounceLate = (recipientId: string, bounce: LateBounce, now: number): LateResult => ({

@@ -136,6 +136,7 @@ export const bouncedEvent = (
   bounce: Pick<FinalFailure, 'hard' | 'category' | 'reason' | 'saidBefore'> & {
     reply: ReportedReply | null
     phase?: RefusalPhase | undefined
+    reportedBy?: string | undefined
   },
 ): Happening => ({
   type: 'email.bounced',
@@ -147,6 +148,7 @@ export const bouncedEvent = (
     enhanced_status: bounce.reply?.enhancedStatus ?? ownEnhancedStatus(bounce.reason),
     reason: reasonInWords(bounce, now).slice(0, maxReasonLength),
     ...(bounce.phase && { phase: bounce.phase }),
+    ...(bounce.reportedBy !== undefined && { reported_by: bounce.reportedBy }),
   },
 })
 

@@ -1,3 +1,4 @@
+import type { ReportService } from '../../platform/config/report-services.ts'
 import { asTagName } from './send-limits.ts'
 
 /** Header fields that a message gets on its way out. */
@@ -10,6 +11,20 @@ export interface AddedField {
 
 /** Identifies the recipient of a complaint even if the addresses in it were redacted. `reference`: a token. */
 export const traceFieldOf = (reference: string): string => `X-Sterna-Ref: ${reference}\r\n`
+
+/** The same for a service that reports on mail, where it returns only what a field of its own brings; it takes that out of the message. */
+export function referenceFieldOf(service: ReportService, reference: string): string {
+  switch (service) {
+    case 'ses':
+      return ''
+    case 'postmark':
+      return `X-PM-Metadata-sterna-ref: ${reference}\r\n`
+    case 'mailgun':
+      return `X-Mailgun-Variables: {"sterna-ref": "${reference}"}\r\n`
+    case 'sendgrid':
+      return `X-SMTPAPI: {"unique_args": {"sterna_ref": "${reference}"}}\r\n`
+  }
+}
 
 /**
  * By what Gmail's Postmaster Tools tell complaints apart: the tag where there is one, the domain, the account by a name that

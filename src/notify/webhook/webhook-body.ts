@@ -17,14 +17,21 @@ export const webhookBody = (event: { id: string; type: string; sandbox: boolean;
   `{"id":${JSON.stringify(event.id)},"type":${JSON.stringify(event.type)},` +
   `"created_at":"${isoTime(event.createdAt)}","data":${event.data}${event.sandbox ? ',"sandbox":true' : ''}}`
 
-/** Why a hit was judged a machine's. */
-const onlyExtended = ['bot_reason', 'bot_confidence']
+/** Why a hit was judged a machine's, and what says that a smarthost reported it, by type. */
+const onlyExtended: Partial<Record<WebhookEventType, readonly string[]>> = {
+  'email.opened': ['bot_reason', 'bot_confidence'],
+  'email.clicked': ['bot_reason', 'bot_confidence'],
+  'email.delivered': ['reported_by'],
+  'email.bounced': ['reported_by'],
+}
 
 /** `data` without what only extended webhooks get. */
-export const standardData = (type: WebhookEventType, data: string): string =>
-  type === 'email.opened' || type === 'email.clicked'
-    ? JSON.stringify(JSON.parse(data), (name, value: unknown) => (onlyExtended.includes(name) ? undefined : value))
+export function standardData(type: WebhookEventType, data: string): string {
+  const left = onlyExtended[type] ?? []
+  return left.some((name) => data.includes(`"${name}":`))
+    ? JSON.stringify(JSON.parse(data), (name, value: unknown) => (left.includes(name) ? undefined : value))
     : data
+}
 
 /** `data` with the additions for an extended webhook; `about` is undefined where the message is gone. */
 export function extendedData(data: string, about: ExtendedData | undefined): string {

@@ -5,6 +5,7 @@ import { faultOfBaseUrl } from './base-url.ts'
 import { givenNames, readConfigurationFile, type Given } from './configuration-file.ts'
 import { nearestName } from './nearest-name.ts'
 import { faultOfOauth } from './oauth-settings.ts'
+import { faultOfReportsKey, type ReportService } from './report-services.ts'
 import { path, Secret, SettingFault } from './setting-types.ts'
 import {
   camelCase,
@@ -147,6 +148,7 @@ function checkTogether(values: Values, origins: Config['origins'], faults: strin
     }
   }
   checkSmarthost(values, faults)
+  checkReports(values, faults)
   checkAcme(values, faults)
   if (values.get('backup.schedule') !== null && values.get('backup.target') === null) {
     faults.push('backup.schedule: there is no backup.target to make backups at. Set it too.')
@@ -180,6 +182,24 @@ function checkAcme(values: Values, faults: string[]): void {
   const hostname = String(values.get('hostname'))
   if (values.get('acme.enabled') === true && !hostname.includes('.'))
     faults.push(`acme.enabled: no authority issues a certificate for ${hostname}. Set hostname to the full name of this server.`)
+}
+
+/** Reports need a smarthost that sends them, and what proves that they are its own. */
+function checkReports(values: Values, faults: string[]): void {
+  const service = values.get('delivery.smarthost_reports') as ReportService | null
+  const key = values.get('delivery.smarthost_reports_key') as Secret | null
+  if (service === null) {
+    if (key !== null) faults.push('delivery.smarthost_reports_key: it says nothing without delivery.smarthost_reports. Set it too.')
+    return
+  }
+  if (values.get('delivery.smarthost') === null)
+    return void faults.push('delivery.smarthost_reports: there is no delivery.smarthost that could report. Set it too.')
+  if (key === null)
+    return void faults.push(
+      'delivery.smarthost_reports: anybody could write reports. Set delivery.smarthost_reports_key (or its file) too.',
+    )
+  const fault = faultOfReportsKey(service, key.reveal())
+  if (fault !== null) faults.push(`delivery.smarthost_reports_key: ${fault}`)
 }
 
 /** A login needs a smarthost, and all of its settings. */

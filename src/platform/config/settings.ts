@@ -2,6 +2,7 @@ import { defaultBaseUrl } from './base-url.ts'
 import { logLevels } from '../log-level.ts'
 import { dnssecProbe } from './dnssec-probe.ts'
 import { fixedSender, oauthTenant, standardScope, standardTokenUrl, tokenUrl } from './oauth-settings.ts'
+import { reportServices } from './report-services.ts'
 import { recipientTls } from './recipient-tls.ts'
 import { sourceAddresses } from './source-address.ts'
 import * as type from './setting-types.ts'
@@ -346,6 +347,19 @@ export const settings = {
     (known) => fixedSender(known.valueOf('delivery.smarthost_oauth'), known.valueOf('delivery.smarthost_user')),
     'The envelope sender (MAIL FROM) of all mail, for a smarthost that takes no other. Bounces then come to that mailbox, and not to Sterna.',
     'smarthost_user with microsoft and google; otherwise each message has an address of its own for its bounces',
+  ),
+  'delivery.smarthost_reports': setting(
+    type.optional(type.choice(...reportServices)),
+    null,
+    'The service that the smarthost is, where it reports over HTTP what became of mail: its reports come to /inbound/reports/ and this name, ' +
+      'and make an email that was sent delivered, bounced or complained. See smarthosts.md.',
+    'what the smarthost has taken stays sent',
+  ),
+  'delivery.smarthost_reports_key': setting(
+    type.optional(type.secret),
+    null,
+    "What proves that reports are the service's: with ses the ARN of the SNS topic, with postmark the password in the URL of the webhook, with " +
+      'mailgun the HTTP webhook signing key, with sendgrid the verification key.',
   ),
   'delivery.smarthost_tls': setting(
     type.choice('opportunistic', 'starttls', 'implicit'),

@@ -1,4 +1,5 @@
 import { faultNames } from '../health.ts'
+import { returnPathPurposes, returnedMailResults } from './returned-mail-labels.ts'
 import { counter, gauge, gaugeOfAll, histogram } from './metric-declaration.ts'
 
 /** Seconds: for work of milliseconds, for one attempt over the network, and for mail that may wait for days. */
@@ -67,37 +68,6 @@ const httpStatuses = [
 ] as const
 
 const refusalReasons = ['authentication', 'permission', 'invalid', 'conflict', 'rate_limit', 'storage', 'internal'] as const
-
-/** What return-path addresses are for. */
-export const returnPathPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
-
-/** What a returned message led to, in the words of the API. Only the first three change a recipient. */
-export const returnedMailResults = [
-  'bounced',
-  'complained',
-  'unsubscribed',
-  // Proved to be about a recipient of ours, but nothing changes.
-  'delayed',
-  'delivered',
-  'autoreply',
-  'no_report',
-  'no_effect',
-  'duplicate',
-  // No proof: it may be forged.
-  'not_sent',
-  'other_recipient',
-  'no_token',
-  'expired_token',
-  'unknown_recipient',
-  'source_not_believed',
-  // Not about one recipient.
-  'stored',
-  'unknown_domain',
-  'limit_reached',
-  'forwarded',
-  'not_forwarded',
-  'not_understood',
-] as const
 
 const ports = ['http', 'submission', 'return_path'] as const
 

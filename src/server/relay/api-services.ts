@@ -4,6 +4,7 @@ import type { EventStreams } from '../../api/resource/event-streams.ts'
 import { SessionEntry } from '../../api/resource/session-entry.ts'
 import { UnsubscribeLinks } from '../../mail/suppression/unsubscribe-links.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
+import { smarthostReportsOf } from './smarthost-reports-of.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 import { derivedFrom } from '../../platform/key-generations.ts'
 import type { ListenerTools } from './listener-tools.ts'
@@ -18,6 +19,7 @@ export const apiServicesOf = (services: Services, tools: ListenerTools & { event
   ...tools,
   ...coreServices({ ...services, webhookList: services.webhooks.list }),
   entry: new SessionEntry({ ...services, ...services.people, baseUrl: services.config.baseUrl }),
+  smarthostReports: smarthostReportsOf(services),
   unsubscribeLinks: new UnsubscribeLinks({ ...services, keys: derivedFrom(services.secrets, unsubscribeKeys) }),
   unsubscribeLimit: new RateLimiter(services.clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
 })

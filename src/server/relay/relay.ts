@@ -6,6 +6,7 @@ import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares 
 import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
 import { joiningFrom, openCore, type Environment } from '../../api/core.ts'
 import { loadDashboard } from '../../api/http/dashboard-bundle.ts'
+import type { FetchFromSns } from '../../mail-back/smarthost-report/sns-certificates.ts'
 import type { WebhookPoster } from '../../notify/webhook/post-webhook.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
 import { SternaError } from '../../platform/errors.ts'
@@ -36,6 +37,8 @@ export interface RelayEnvironment extends Environment {
   loadDashboard?: typeof loadDashboard
   /** Posts reports on TLS; default: one that posts to public addresses only. */
   reportPoster?: Pick<WebhookPoster, 'post'>
+  /** Fetches certificates and confirmations from Amazon SNS; default: from public addresses. */
+  fetchFromSns?: FetchFromSns
 }
 
 /**
@@ -60,7 +63,8 @@ export async function startRelay(config: Config, outside: RelayEnvironment): Pro
     // Another key may be in use since the key file was read. From now on this node must have it first.
     await core.changes.caughtUp()
     const reporter = await start(new NodeReporter({ ...core, nodes }), stops)
-    const given = { shares, version, reporter, loadDashboard: outside.loadDashboard ?? loadDashboard, reportPoster: outside.reportPoster }
+    const { reportPoster, fetchFromSns } = outside
+    const given = { shares, version, reporter, loadDashboard: outside.loadDashboard ?? loadDashboard, reportPoster, fetchFromSns }
     core.quotas.join(nodes)
     const services = await startServices({ ...core, ...given, nodes, owner: nodes.self }, stops)
     const listeners = await openListeners(services, stops)

@@ -157,6 +157,7 @@ function jobEnvelopes(services: QueueServices & { delivery: Delivery }): JobEnve
     unsubscribe: () => ({ keys: unsubscribeKeysNow()[0], baseUrl }),
     feedbackSender: delivery.feedbackSender,
     sender: delivery.smarthostSender,
+    reportService: delivery.smarthostReports,
   })
   // Browsers see only the certificates of HTTP.
   const isCertified = (host: string): boolean => http.tlsListen.length > 0 && certificates.server.covers(host)

@@ -65,6 +65,8 @@ export interface MailEvent {
     next_attempt_at?: string
     bounce_type?: string
     bounce_category?: string
+    /** The service that says so, or the source of a complaint. */
+    reported_by?: string | null
     bot?: boolean
     user_agent?: string | null
     link?: string

@@ -89,9 +89,10 @@ export function EmailTimeline({ email, attempts, events }: { email: Email; attem
   )
 }
 
+/** What a smarthost reports follows from no attempt of ours. */
 const attemptOf = ({ type, created_at: at, data }: MailEvent, attempts: Attempt[]): Attempt | undefined => {
   const outcome = outcomes[type]
-  if (outcome === undefined) return undefined
+  if (outcome === undefined || data.reported_by) return undefined
   return attempts.find((attempt) => {
     const after = Date.parse(at) - (Date.parse(attempt.started_at) + attempt.duration_ms)
     return attempt.recipient === data.to && attempt.outcome === outcome && Math.abs(after) < writtenWithinMs
@@ -122,9 +123,11 @@ function Detail(told: Told) {
 function detailOf({ event, attempt, cause }: Told): ComponentChildren {
   const { type, data } = event
   if (isSuppressed(event)) return cause
+  const reported = data.reported_by && type !== 'email.complained' ? t.email.reportedBy(data.reported_by) : ''
   switch (type) {
     case 'email.delivered':
     case 'email.relayed':
+      if (reported) return reported
       return attempt
         ? [
             transportOf(attempt),
@@ -139,7 +142,7 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
     case 'email.deferred':
       return [data.reason, data.next_attempt_at && t.email.nextTry(hourMinute(data.next_attempt_at))].filter(Boolean).join(' · ')
     case 'email.bounced':
-      return `${t.email.bounceType[data.bounce_type ?? ''] ?? ''}, ${cause}: ${data.reason ?? ''}`
+      return [`${t.email.bounceType[data.bounce_type ?? ''] ?? ''}, ${cause}: ${data.reason ?? ''}`, reported].filter(Boolean).join(' · ')
     case 'email.opened':
       return data.user_agent ?? ''
     case 'email.clicked':

@@ -18,6 +18,8 @@ interface Destination {
   inFlight: number
   /** The pool in which its claimed recipients count. */
   room: Room
+  /** True until a host of it has answered, and again if none of them does. */
+  isStranger: boolean
 }
 
 /** How many recipients of one kind of destination may be claimed, and the destinations of that kind that may be claimed from. */
@@ -38,6 +40,8 @@ interface Rooms {
 
 const isOverfull = ({ limit, inFlight, line }: Room, now: number): boolean => inFlight >= limit && line.firstDueAt <= now
 
+const limitOf = ({ isStranger, room }: Destination): number => (isStranger ? Math.min(strangerLimit, room.limitEach) : room.limitEach)
+
 const roomOf = (limitEach: number, limit: number): Room => ({ limit, limitEach, inFlight: 0, line: new DueTimes() })
 /** @param limit of both together, half of it for those that answer */
 const roomsOf = (limitEach: number, limit: number): Rooms => ({
@@ -56,6 +60,11 @@ export interface Turn {
 
 /** A destination hangs if none of its claimed recipients has made progress for this long, ms. */
 const hangsAfterMs = 2_000
+/**
+ * How many recipients of a stranger may be claimed, as Postfix begins with: mail for a hundred new destinations at once would open thousands of
+ * connections, and hold up the others meanwhile.
+ */
+const strangerLimit = 5
 /** How many destinations are remembered as answering. */
 const maxRemembered = 20_000
 /** Room for urgent mail beside the rest: of one destination, and of all together. */
@@ -148,7 +157,7 @@ export class DestinationDirectory {
     const room = destination?.room ?? this.#roomOf(key)
     if (room.inFlight >= room.limit) return true
     if (!destination) return this.#backoffs.has(nameOf(key))
-    return destination.dueAt <= now || destination.inFlight >= room.limitEach || this.#backoffs.has(destination.name)
+    return destination.dueAt <= now || destination.inFlight >= limitOf(destination) || this.#backoffs.has(destination.name)
   }
 
   /** Undefined if it has not answered of late, has no mail in hand or in the queue, or is in backoff. */
@@ -217,6 +226,7 @@ export class DestinationDirectory {
     for (const destination of this.#both(name)) {
       const { proven, others } = this.#roomsOf(destination.key)
       const room = isAnswered ? proven : others
+      destination.isStranger = !isAnswered
       if (destination.room === room) continue
       this.#move(destination, room)
       if (isAnswered && destination.inFlight > 0) this.#moving.set(destination, now)
@@ -247,7 +257,7 @@ export class DestinationDirectory {
     while (room.inFlight < room.limit && room.line.firstDueAt <= now) {
       const destination = this.#destination(room.line.first ?? '')
       room.line.delete(destination.key)
-      const left = this.#shareOf(room) - destination.inFlight
+      const left = this.#shareOf(destination) - destination.inFlight
       if (left <= 0) this.#full.add(destination)
       else {
         const turn = this.#turn(destination, left, now)
@@ -307,8 +317,9 @@ export class DestinationDirectory {
    * How many recipients one destination may have claimed now: the less room is left, the fewer, down to one when a quarter is left. It
    * takes hundreds of hanging destinations to leave nothing for the others of their kind.
    */
-  #shareOf(room: Room): number {
-    return fairShare(room.limitEach, (room.limit - room.inFlight) / room.limit)
+  #shareOf(destination: Destination): number {
+    const { limit, inFlight } = destination.room
+    return fairShare(limitOf(destination), (limit - inFlight) / limit)
   }
 
   #roomOf(key: string): Room {
@@ -328,7 +339,15 @@ export class DestinationDirectory {
   #destination(key: string): Destination {
     let destination = this.#destinations.get(key)
     if (!destination) {
-      destination = { key, name: nameOf(key), dueAt: Infinity, turns: null, inFlight: 0, room: this.#roomOf(key) }
+      destination = {
+        key,
+        name: nameOf(key),
+        dueAt: Infinity,
+        turns: null,
+        inFlight: 0,
+        room: this.#roomOf(key),
+        isStranger: !this.#answered.has(nameOf(key)),
+      }
       this.#destinations.set(key, destination)
     }
     return destination

@@ -6,6 +6,8 @@ import fc from 'fast-check'
 
 const laneOf = (destination: string, account_id: string, urgent: 0 | 1 = 0): Lane => ({ destination, account_id, urgent })
 const usual = (destination: string): Lane => laneOf(destination, 'acc_1')
+/** Its hosts have answered. */
+const answers = (directory: DestinationDirectory, ...names: string[]): void => names.forEach((name) => directory.noteAttempt(name, 0, 0))
 
 test('what is due comes out in order of time, whatever the order it went in', () => {
   fc.assert(
@@ -22,6 +24,7 @@ test('what is due comes out in order of time, whatever the order it went in', ()
 
 test('destinations are given out when they are due, each with the room it has', () => {
   const directory = new DestinationDirectory(10, 1000)
+  answers(directory, 'later.example', 'now.example')
   directory.noteWaiting(usual('later.example'), 200)
   directory.noteWaiting(usual('now.example'), 100)
   expect(directory.nextLookAt(50)).toBe(100)
@@ -40,6 +43,25 @@ test('a destination with as much in hand as may be waits until something is let 
   expect(directory.next(150)).toBeUndefined()
   directory.released('slow.example', 1, 0)
   expect(directory.next(150)).toEqual({ lane: usual('slow.example'), room: 1, isProbe: false })
+})
+
+test('a stranger has little in hand until it answers, and again once it does not', () => {
+  const directory = new DestinationDirectory(64, 4000)
+  const lane = usual('new.example')
+  const claim = (): number | undefined => {
+    directory.noteWaiting(lane, 100)
+    const turn = directory.next(100)
+    if (turn) directory.claimed('new.example', turn.room, 100)
+    return turn?.room
+  }
+  expect([claim(), claim()]).toEqual([5, undefined])
+  expect(directory.isBehind('new.example', 0)).toBe(true)
+  directory.noteAttempt('new.example', 0, 100)
+  directory.released('new.example', 1, 100)
+  expect([claim(), claim()]).toEqual([60, undefined])
+  directory.released('new.example', 60, 100)
+  directory.noteAttempt('new.example', null, 100)
+  expect(claim()).toBe(1)
 })
 
 test('however many destinations hang, there is room for another', () => {
@@ -148,7 +170,7 @@ test('what rests waits for its probe: one recipient of one destination; all wake
   directory.wake('a.example')
   directory.noteWaiting(usual('a.example'), 100)
   const woken = [directory.next(15_001), directory.next(15_001)]
-  expect(woken.map((turn) => `${turn?.lane.destination} ${turn?.room}`).toSorted()).toEqual(['a.example 64', 'b.example 64'])
+  expect(woken.map((turn) => `${turn?.lane.destination} ${turn?.room}`).toSorted()).toEqual(['a.example 5', 'b.example 5'])
 })
 
 test('a probe without a result is repeated; there is none unless mail is due', () => {
@@ -199,6 +221,7 @@ function turnsAt(directory: DestinationDirectory, now: number): string[] {
 test('accounts with mail for the same destination share its room, and take turns whatever the age of their mail', () => {
   const directory = new DestinationDirectory(8, 1000)
   const [a, b, c] = ['acc_a', 'acc_b', 'acc_c'].map((account) => laneOf('a.example', account)) as [Lane, Lane, Lane]
+  answers(directory, 'a.example')
   directory.noteWaiting(a, 100)
   expect(turnsAt(directory, 500)).toEqual(['acc_a 8'])
   directory.noteWaiting(a, 101)
@@ -220,6 +243,7 @@ test('accounts with mail for the same destination share its room, and take turns
 test('urgent mail goes first, and has room where the rest has none', () => {
   const directory = new DestinationDirectory(4, 8)
   const urgent = laneOf('a.example', 'acc_b', 1)
+  answers(directory, 'a.example')
   directory.noteWaiting(laneOf('a.example', 'acc_a'), 100)
   directory.noteWaiting(laneOf('b.example', 'acc_a'), 100)
   directory.noteWaiting(urgent, 300)
@@ -259,5 +283,5 @@ test('what waits for a host that is down is tried by usual mail; urgent mail wai
   expect(directory.next(10_000)).toEqual({ lane: urgent, room: 1, isProbe: true })
   directory.noteWaiting(urgent, 50)
   directory.wake('a.example')
-  expect(directory.next(10_001)).toEqual({ lane: urgent, room: 16, isProbe: false })
+  expect(directory.next(10_001)).toEqual({ lane: urgent, room: 5, isProbe: false })
 })

@@ -49,6 +49,7 @@ const table: [line: string, result: string | RegExp][] = [
   ['account retry-schedule shop --delays 1m,5m,1h', 'retry_schedule'],
   ['account recipient-tls shop --domains bank.example=verify,.partner.example=require', 'recipient_tls'],
   ['account urgent-mail shop --per-minute 600', 'urgent_mail'],
+  ['account harm-limits shop --bounces-suspend 200', 'harm_limits'],
   ['key create --account shop', 'api_key'],
   ['key list --account shop', 'list'],
   ['key rotate {api_key}', 'api_key'],

@@ -264,7 +264,7 @@ test('an export has all of an account, and nothing of another one or secret', as
   const manifest = JSON.parse(read('manifest.json'))
   expect(JSON.parse(ran.stdout)).toEqual({ ...manifest, directory })
   for (const { name, lines: count } of manifest.files) expect(lines(name)).toHaveLength(count)
-  expect(manifest.files).toHaveLength(28)
+  expect(manifest.files).toHaveLength(29)
 
   expect(JSON.parse(read('account.json'))).toEqual((await relay.call('GET', '/api/account')).body)
   const emails = lines('live/emails.ndjson')

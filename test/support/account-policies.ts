@@ -2,6 +2,7 @@ import { AccountPolicies } from '../../src/senders/account/account-policies.ts'
 import type { PolicyConfig } from '../../src/senders/account/policy.ts'
 import { aloneWithChanges } from '../../src/platform/store/changes.ts'
 import type { Database } from '../../src/platform/store/database.ts'
+import { neverHarmful } from './never-harmful.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
 
 /** Policies as the settings have them, without quotas; `plan`: that of every account. */
@@ -13,6 +14,7 @@ export const accountPolicies = (db: Pick<Database, 'read' | 'write'>, settings: 
     config: {
       delivery: { retrySchedule: [60_000], recipientTls: {} },
       quotas: { daily: {}, monthly: {}, urgentPerMinute: 60 },
+      harm: neverHarmful,
       suppression: suppressAtOnce,
       ...settings,
     } as PolicyConfig,

@@ -97,6 +97,7 @@ const intakeOf = (services: ApiServices, queue: QueueRunner): Intake =>
     queue,
     uploads: new Uploads({ ...services, owner: 'node_1', space: { require: () => {} } }),
     urgentMail: { ranked: (submission) => submission },
+    slowedMail: { take: () => undefined },
     verifiedDomainFor: (_, name) =>
       name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
     giveUpAfterMs: 48 * 60 * minute,
@@ -109,6 +110,7 @@ const queueFor = (services: ApiServices, outcomes: Map<string, Outcome[]>, deliv
       nodes: aloneAs('node_1'),
       isResolverSuspect: () => false,
       isSuspended: () => false,
+      holdsMail: () => false,
       reprieve: testReprieve(services.db, services.clock),
       policies: accountPolicies(services.db, { delivery: { retrySchedule: [minute, 5 * minute] } }),
       random: () => 0,

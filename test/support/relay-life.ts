@@ -4,6 +4,9 @@ import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/clients/command/command-line.ts'
 import { liftMark } from '../../src/clients/command/run-store-copy.ts'
 import { emailStatuses } from '../../src/mail/message/email-status.ts'
+import { harmLimits, mailQuota } from '../../src/senders/account/account-policy.ts'
+import { lookForHarm } from './look-for-harm.ts'
+import type { Relay } from '../../src/server/relay/relay.ts'
 import { sweepLimits } from '../../src/platform/store/counted-uses.ts'
 import { Retention } from '../../src/mail/message/retention.ts'
 import { noteMoved } from '../../src/mail-out/queue/last-place.ts'
@@ -32,7 +35,6 @@ import { reportOnTls } from './tls-report-life.ts'
 import { readMail, trackingSettings } from './tracking-life.ts'
 import { unsubscribe } from './unsubscribe-life.ts'
 import { startReceiver, status, type WebhookReceiver } from './webhook-receiver.ts'
-import { mailQuota } from '../../src/senders/account/account-policy.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -523,6 +525,17 @@ async function restAfterDays(relay: TestRelay): Promise<void> {
   await isQuiet(relay)
 }
 
+/** An account is looked at, slowed and resumed. */
+async function doHarm(running: Relay): Promise<void> {
+  const { accounts, policies } = running.services
+  const { id } = accounts.getAccount('test')
+  await policies.change(harmLimits, id, { bouncesFrom: 0, bouncesSlow: 1000, bouncesSuspend: 0, complaintsSlow: 0, complaintsSuspend: 0 })
+  await lookForHarm(running)
+  await accounts.restrain(accounts.getAccount(id), { slowedUntil: running.services.clock.now() + day, harm: 'Too many bounced.' }, [])
+  await accounts.change(id, { status: 'suspended' })
+  await accounts.change(id, { status: 'active' })
+}
+
 async function growOld(relay: TestRelay): Promise<void> {
   const { clock, relay: running } = relay
   const { users, sessions } = running.services.people
@@ -534,6 +547,7 @@ async function growOld(relay: TestRelay): Promise<void> {
   const { token } = await previews.add(ann.id, { html: Buffer.from('<p>Hello</p>'), pictures: false })
   await previews.take(token)
   await previews.add(ann.id, { html: Buffer.from('<p>Hello</p>'), pictures: false })
+  await doHarm(running)
   clock.advance(10 * day)
   await sessions.sweep()
   await previews.sweep()

@@ -9,7 +9,7 @@ import { given } from './given.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
-import { deletedAnswer, resource, time } from '../operation/resource.ts'
+import { deletedAnswer, resource, time, timeOrNull } from '../operation/resource.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'accounts' | 'policies' | 'plans' | 'removal'>
@@ -20,6 +20,8 @@ export const accountResource = resource<Account & { limit: number; deliveryNotic
   name: z.string(),
   plan: z.string(),
   status: z.enum(accountStatuses).describe('A suspended account can read, but not send.'),
+  slowed_until: timeOrNull('Until when the account may mail only few recipients a minute. Null: it was not slowed.'),
+  harm: z.string().nullable().describe('Why the server slowed or suspended the account by itself. Null: it did neither.'),
   delivery_notices: z
     .boolean()
     .describe('Whether submitters over SMTP get a notice (RFC 3464) at their MAIL FROM address when a message fails or is delayed.'),
@@ -75,7 +77,9 @@ export const accountOperations = (services: Services): Operation[] => [
     handle: (call) => accountObject(accountOf(call, services), services),
   }),
   atAccounts.patch('accounts.update', '/{id}', 'Change the plan or the settings of an account, suspend it or resume it', {
-    description: 'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered.',
+    description:
+      'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered, unless the server had suspended ' +
+      'it because of `harm`. To resume an account goes on with what was held, lifts `slowed_until`, and starts the counts of harm anew.',
     body: { schema: accountChanges, example: { status: 'suspended' } },
     answer: ['The account.', accountResource.schema],
     handle: async (call) => {

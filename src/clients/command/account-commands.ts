@@ -63,7 +63,7 @@ export const accountCommands: Command[] = [
   accountChange({
     name: 'account resume',
     sets: { status: 'active' },
-    doc: 'Lets a suspended account send again. Scheduled mail that was held is sent at once, unless it has expired.',
+    doc: 'Lets an account send again that is suspended or slowed. Mail that was held goes on, and what counts as harm is counted anew.',
     remark: ({ name }) => `The account ${name} may send again.`,
   }),
   accountChange({

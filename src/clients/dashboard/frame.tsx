@@ -3,6 +3,7 @@ import { useApi, useRows } from './api/cache.ts'
 import { actIn, actingIn, basePath, logOut, offline, session } from './api/client.ts'
 import type { Account, Domain, ServerAddress } from './api/types.ts'
 import { Find } from './find.tsx'
+import { dayAndTime } from './format.ts'
 import { overlay } from './keyboard.ts'
 import { Button } from './parts/button.tsx'
 import { Icon, Mark } from './parts/icon.tsx'
@@ -86,10 +87,13 @@ function SandboxLine() {
 /** Says why nothing is sent, on every page of such an account. */
 function SuspendedLine() {
   const account = useApi<Account>('/api/account', { everyMs: 60_000 })
-  if (account.data?.status !== 'suspended') return null
+  if (!account.data) return null
+  const { status, slowed_until: slowedUntil, harm } = account.data
+  const isSlowed = slowedUntil !== null && Date.parse(slowedUntil) > Date.now()
+  if (status !== 'suspended' && !isSlowed) return null
   return (
     <p class="offline" role="status">
-      {t.suspended}
+      {status === 'suspended' ? t.suspended : t.slowed(dayAndTime(slowedUntil ?? ''))} {harm}
     </p>
   )
 }

@@ -3,6 +3,8 @@ import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
 import { recordHappening } from '../../mail/event/event-log.ts'
 import { bounceLate, complainLate, deliverLate, type LateResult } from '../../mail-out/queue/late-result.ts'
 import type { Statement } from '../../platform/store/database.ts'
+import { noteHarm } from '../../mail/suppression/note-harm.ts'
+import { isHarmful } from '../../readers/explanation/harmful-bounce.ts'
 import { suppressAfterBounce, suppressAfterComplaint } from '../../mail/suppression/suppression-policy.ts'
 import type { Complaint } from '../../mail/bounce-parser/feedback.ts'
 import type { ProvenBounce, ReportedDelivery } from './match-feedback.ts'
@@ -53,7 +55,11 @@ export function settleBounce(
   const failure = { ...judged, enhancedStatus }
   const late = bounceLate(event.recipientId, failure, now)
   const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, ...failure }, policy, now)
-  return [...moveAndTell(event, late, now), ...suppressed]
+  const { smtpCode, category, reason: reply } = failure
+  const isHeldAgainst =
+    failure.hard && destination !== simulatorDomain && isHarmful({ smtpCode, enhancedStatus, reply, category, phase: null, provider: null })
+  const harm = isHeldAgainst ? noteHarm(event, 'hard_bounce', address, now) : []
+  return [...moveAndTell(event, late, now), ...suppressed, ...harm]
 }
 
 /** What a report of the smarthost writes that the mail has arrived. That it was taken has counted for the suppressions already. */
@@ -74,7 +80,8 @@ export function settleComplaint(
   const { feedbackType, reportedBy } = complaint
   const reason = `Complaint (${feedbackType})${reportedBy === null ? '' : ` reported by ${reportedBy}`}`
   const suppressed = destination === simulatorDomain ? [] : suppressAfterComplaint(event, { ...event, address, reason }, policy, now)
-  return [...moveAndTell(event, complainLate(event.recipientId, complaint, now), now), ...suppressed]
+  const harm = destination === simulatorDomain ? [] : noteHarm(event, 'complaint', address, now)
+  return [...moveAndTell(event, complainLate(event.recipientId, complaint, now), now), ...suppressed, ...harm]
 }
 
 const moveAndTell = (about: FeedbackSubject['event'], { guard, event }: LateResult, now: number): Statement[] => [

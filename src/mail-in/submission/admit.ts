@@ -13,6 +13,7 @@ import type { AuthoriseServices } from './authorise.ts'
 import { idempotencyRule, type IdempotencyKeys, type Remember } from './idempotency-keys.ts'
 import { hasQuota, quotaRule } from './quota-rule.ts'
 import { suppressionRule } from './suppression-rule.ts'
+import type { SlowedMail } from './slowed-mail.ts'
 import type { Upload, Uploads } from './upload.ts'
 import type { UrgentMail } from './urgent-mail.ts'
 
@@ -24,6 +25,7 @@ export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'cha
   erasedListing: ErasedListing
   quotas: Pick<MailQuotas, 'count' | 'isCounted'>
   urgentMail: Pick<UrgentMail, 'ranked'>
+  slowedMail: Pick<SlowedMail, 'take'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number
 }
@@ -57,6 +59,8 @@ export async function admit<Answer extends object>(mail: Admitted<Answer>, servi
   const { submitter, admissions, upload, remember, alsoWrite } = mail
   const { clock, queue, quotas, log, metrics } = services
   const submissions = admissions.map(({ submission }) => submission)
+  const slowed = services.slowedMail.take(submitter, submissions)
+  if (slowed) await slowed
   if (upload.isLarge(submissions)) await upload.storeAhead(submissions)
   const suppression = suppressionRule(submissions, { submitter, now: clock.now() }, services)
   const rules: AcceptanceRule[] = [suppression]

@@ -35,7 +35,7 @@ export function authorise(submission: Submission, services: AuthoriseServices): 
   if (submitter.accountId === systemAccountId)
     return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
   const account = services.accounts.accountFor(submitter.accountId)
-  if (account?.status !== 'active') throw accountSuspended()
+  if (account?.status !== 'active') throw accountSuspended(account?.harm)
   if (submitter.sandbox) return null
   const owned = (address: string): OwnedDomain => ownedDomain(domainOf(address), submitter, services)
   const [signing] = header.from.map(({ address }) => owned(address))
@@ -45,8 +45,12 @@ export function authorise(submission: Submission, services: AuthoriseServices): 
   return signing ?? null
 }
 
-export const accountSuspended = (): SternaError =>
-  new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')
+/** @param harm why the server suspended it by itself */
+export const accountSuspended = (harm: string | null = null): SternaError =>
+  new SternaError(
+    'account_suspended',
+    `This account is suspended and cannot send.${harm === null ? '' : ` ${harm}`} Ask the operator of this server.`,
+  )
 
 function ownedDomain(name: string, submitter: Submission['submitter'], services: AuthoriseServices): OwnedDomain {
   const domain = services.verifiedDomainFor(submitter.accountId, name)

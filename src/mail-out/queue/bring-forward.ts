@@ -63,6 +63,24 @@ const heldStep = `
      and owner is null and due_at > :now and last_response is not null
    order by message_id, id limit :rows`
 
+/** Frees what was held because the server had suspended its account, and calls `noteDue` with the lane of each. Uses recipient_held. */
+export async function freeHeld(db: Database, accountId: string, noteDue: (lane: Lane, dueAt: number) => void): Promise<void> {
+  for (let rows = stepSize; rows === stepSize;) {
+    const [written] = await db.write([
+      {
+        sql: `update recipient set held = 0
+               where id in (select id from recipient where held > 0 and held = 3 and account_id = :accountId limit :rows)
+              returning destination, account_id, urgent, due_at`,
+        params: { accountId, rows: stepSize },
+      },
+    ])
+    const freed = (written?.rows ?? []) as unknown as (Lane & { due_at: number | null })[]
+    const waiting = freed.filter((row): row is WaitingLane => row.due_at !== null)
+    for (const lane of firstOfLanes(waiting)) noteDue(lane, lane.due_at)
+    rows = freed.length
+  }
+}
+
 /** Makes due at once what was held while its account was suspended, and calls `noteDue` with the lane of each. */
 export async function bringHeld(
   db: Database,

@@ -12,6 +12,8 @@ import { isOver } from './retry-schedule.ts'
 export interface StoredMailServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   erasedAddress: ErasedAddress
   isSuspended(accountId: string): boolean
+  /** Whether all of an account's queued mail is held. */
+  holdsMail(accountId: string): boolean
   reprieve: Pick<Reprieve, 'extensionOf'>
   dispatch: Dispatch
   contentRoom: ContentBudget
@@ -65,14 +67,16 @@ export class ClaimedMail {
    * delivery.
    */
   async #stillOpen(message: QueuedMessage, recipients: QueuedRecipient[], { expiredBecause }: Way): Promise<QueuedRecipient[]> {
-    const { clock, dispatch, reprieve, isSuspended } = this.#services
+    const { clock, dispatch, reprieve, isSuspended, holdsMail } = this.#services
     const now = clock.now()
+    const isHarmful = holdsMail(message.accountId)
     const isHeld = message.isScheduled && isSuspended(message.accountId)
     const open: QueuedRecipient[] = []
     for (const recipient of recipients) {
       const { dueAt, expiresAt: own } = recipient
       const expiresAt = message.neverLate ? own : (reprieve.extensionOf(own)?.endsAt ?? own)
-      if (expiredBecause !== undefined) {
+      if (isHarmful && !recipient.suppressed) await dispatch.holdHarmful(message, recipient)
+      else if (expiredBecause !== undefined) {
         Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
         await dispatch.giveUp(message, recipient)
       } else if (recipient.suppressed || isOver({ dueAt, expiresAt }, message.neverLate, now)) await dispatch.giveUp(message, recipient)

@@ -23,7 +23,7 @@ import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
 import { logOutcome, type SettledMail } from './outcome-line.ts'
 import { faultOfOurs, unsignable, unsigned } from './own-faults.ts'
-import { holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
+import { holdHarmful, holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import type { Reprieve } from './reprieve.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
@@ -269,6 +269,14 @@ export class Dispatch {
     const held = await claims.settle([holdSuspended(recipient.id, claims.owner, { accountId, dueAt, reason: suspendedReason })])
     if (held === false) return this.postpone(recipient)
     this.#services.onSettled(recipient, dueAt, false)
+  }
+
+  /** Puts back mail of an account that the server suspended, as it is, until the account is active again. */
+  async holdHarmful({ accountId }: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
+    const { claims } = this.#services
+    const held = await claims.settle([holdHarmful(recipient.id, claims.owner, accountId)])
+    if (held === false) return this.postpone(recipient)
+    this.#services.onSettled(recipient, null, false)
   }
 
   /** False where somebody else was first. */

@@ -50,7 +50,7 @@ export interface QueueEntry extends Row {
   state: RecipientState
   /** Epoch, ms; null once final. */
   due_at: number | null
-  /** 1 if an operator holds it, 2 if it is held because the database is a copy, else 0. */
+  /** 1 if an operator holds it, 2 if it is held because the database is a copy, 3 if its account does harm, else 0. */
   held: number
   /** Null unless an attempt is being made. */
   owner: string | null

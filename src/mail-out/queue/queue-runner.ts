@@ -6,7 +6,7 @@ import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { Claims } from '../../platform/store/claims.ts'
 import type { Nodes } from '../../platform/store/nodes.ts'
-import { bringForward, bringHeld } from './bring-forward.ts'
+import { bringForward, bringHeld, freeHeld } from './bring-forward.ts'
 import { claimAllExpired } from './claim-all-expired.ts'
 import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
 import { DestinationDirectory, destinationKey, type Turn } from './destination-directory.ts'
@@ -20,7 +20,7 @@ import type { Reprieve } from './reprieve.ts'
 import { readWaitingLanes } from './waiting-lanes.ts'
 import { ClaimedMail, type StoredMailServices, type Way } from './claimed-mail.ts'
 
-interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
+interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended' | 'holdsMail'> {
   db: Database
   nodes: Pick<Nodes, 'self' | 'freeBuried'>
   reprieve: Reprieve
@@ -177,6 +177,7 @@ export class QueueRunner {
     const { db, clock } = this.#services
     const now = clock.now()
     this.#claims.track(bringHeld(db, { accountId, now }, (lane) => this.noteWaiting(lane, now)))
+    this.#claims.track(freeHeld(db, accountId, (lane, dueAt) => this.noteWaiting(lane, dueAt)))
   }
 
   /** Stops claiming, waits at most this long for claimed mail, and gives the rest back. */

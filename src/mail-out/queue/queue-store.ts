@@ -218,6 +218,19 @@ export const holdSuspended = (
   locks: accountId,
 })
 
+/**
+ * Puts mail of an account that the server suspended back unchanged, and holds it: it is not claimed, and does not expire. Conflicts if the
+ * account is no longer suspended.
+ */
+export const holdHarmful = (id: string, owner: string, accountId: string): Statement => ({
+  sql: `update recipient set owner = null, held = 3
+         where id = :id and owner = :owner
+           and exists (select 1 from account where id = recipient.account_id and status = 'suspended' and harm is not null)`,
+  params: { id, owner },
+  expect: 1,
+  locks: accountId,
+})
+
 /** What is stored about the reply or failure that decided a recipient's state. */
 export interface LastResponse {
   text: string | null

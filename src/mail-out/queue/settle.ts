@@ -1,10 +1,13 @@
 import type { SuppressionPolicy } from '../../senders/account/account-policy.ts'
 import { systemAccountId } from '../../senders/account/system-account.ts'
 import type { Attempt } from '../delivery/attempt.ts'
+import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { simulatorDomain, type Reaction } from '../delivery/simulator.ts'
 import { recordEvent, recordHappening, type EventSubject } from '../../mail/event/event-log.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Statement } from '../../platform/store/database.ts'
+import { noteHarm } from '../../mail/suppression/note-harm.ts'
+import { isHarmful } from '../../readers/explanation/harmful-bounce.ts'
 import { noteDelivered, suppressAfterBounce } from '../../mail/suppression/suppression-policy.ts'
 import { insertAttempt, moveRecipient, type LastResponse, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import { moveAfter, moveExpired, moveSuppressed, type Move } from './recipient-state.ts'
@@ -61,6 +64,7 @@ export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient
     insertAttempt(attempt, message.id, { beganAt, endedAt: now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policyFor, now),
+    ...(move.bounce?.hard ? harmAfter({ message, recipient, move }, attempt, now) : []),
   ]
   return { batch, dueAt: move.dueAt, result: resultOf(move) }
 }
@@ -99,6 +103,22 @@ function suppressionAfter(
   const mail = { address: recipient.forwardPath, messageId: message.id, recipientId: recipient.id }
   if (move.state === 'delivered' || move.state === 'sent') return noteDelivered(message, mail, policyFor(message.accountId), now)
   return move.bounce ? suppressAfterBounce(message, { ...mail, ...move.bounce }, policyFor(message.accountId), now) : []
+}
+
+/** Whether a hard bounce is held against the account. */
+function harmAfter(
+  { message, recipient, move }: { message: QueuedMessage; recipient: QueuedRecipient; move: Move },
+  { outcome, mxHost }: Attempt,
+  now: number,
+): Statement[] {
+  const { bounce } = move
+  if (!bounce || recipient.destination === simulatorDomain) return []
+  const { smtpCode, enhancedStatus, reason: reply, category } = bounce
+  const phase = ('phase' in outcome && outcome.phase) || null
+  const provider = mxHost === null ? null : mxProviderOf(mxHost)
+  return isHarmful({ smtpCode, enhancedStatus, reply, category, phase, provider })
+    ? noteHarm(message, 'hard_bounce', recipient.forwardPath, now)
+    : []
 }
 
 const subjectOf = (message: QueuedMessage, recipient: QueuedRecipient): EventSubject => ({

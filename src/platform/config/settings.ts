@@ -559,6 +559,30 @@ export const settings = {
     'How many recipients a minute an account may mail with high priority, ahead of the mail of others; more is taken as usual mail. An ' +
       'account can have its own: sterna account urgent-mail.',
   ),
+  'harm.bounces_slow': setting(
+    type.whole(0, 1000),
+    50,
+    'How many recipients of a thousand within a day (24 hours) may hard bounce before an account is slowed; 0: any number. An account can ' +
+      'have its own limits: sterna account harm-limits.',
+  ),
+  'harm.bounces_suspend': setting(type.whole(0, 1000), 100, 'The same before it is suspended and its queued mail is held; 0: any number.'),
+  'harm.bounces_from': setting(
+    type.whole(0, 1_000_000),
+    50,
+    'How many recipients must hard bounce within a day before these limits apply, so that a few typing errors stop nobody.',
+  ),
+  'harm.complaints_slow': setting(
+    type.whole(0, 1000),
+    1,
+    'How many recipients of a thousand within a day may complain before an account is slowed; 0: any number.',
+  ),
+  'harm.complaints_suspend': setting(type.whole(0, 1000), 5, 'The same before it is suspended and its queued mail is held; 0: any number.'),
+  'harm.complaints_from': setting(type.whole(0, 1_000_000), 5, 'How many recipients must complain within a day before these limits apply.'),
+  'harm.slowed_per_minute': setting(
+    type.whole(1, 1_000_000),
+    10,
+    'How many recipients a minute an account that is slowed may mail. More is refused with 429 over HTTP and 451 over SMTP.',
+  ),
   'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),
 
   content_retention: setting(
@@ -705,6 +729,13 @@ export const reloadedSettings: ReadonlySet<SettingName> = new Set<SettingName>([
   'quotas.daily',
   'quotas.monthly',
   'quotas.urgent_per_minute',
+  'harm.bounces_slow',
+  'harm.bounces_suspend',
+  'harm.bounces_from',
+  'harm.complaints_slow',
+  'harm.complaints_suspend',
+  'harm.complaints_from',
+  'harm.slowed_per_minute',
   'content_retention',
   'event_retention',
   'upgrade.keep_backup',

@@ -132,8 +132,60 @@ export const urgentMailPolicy = policy({
   standard: ({ quotas }) => ({ perMinute: quotas.urgentPerMinute }),
 })
 
+/** From when on the server slows or suspends an account by itself. */
+export const harmLimits = policy({
+  name: 'harm_limits',
+  path: '/harm-limits',
+  fields: {
+    bouncesSlow: count('harm_limits.bounces_slow', 1000, {
+      doc: 'How many recipients of a thousand within a day may hard bounce before the account is slowed. 0: any number.',
+      setting: 'harm.bounces_slow',
+    }),
+    bouncesSuspend: count('harm_limits.bounces_suspend', 1000, {
+      doc: 'How many recipients of a thousand within a day may hard bounce before the account is suspended. 0: any number.',
+      setting: 'harm.bounces_suspend',
+    }),
+    bouncesFrom: count('harm_limits.bounces_from', 1_000_000, {
+      doc: 'How many recipients must hard bounce within a day before the two limits apply.',
+      setting: 'harm.bounces_from',
+    }),
+    complaintsSlow: count('harm_limits.complaints_slow', 1000, {
+      doc: 'How many recipients of a thousand within a day may complain before the account is slowed. 0: any number.',
+      setting: 'harm.complaints_slow',
+    }),
+    complaintsSuspend: count('harm_limits.complaints_suspend', 1000, {
+      doc: 'How many recipients of a thousand within a day may complain before the account is suspended. 0: any number.',
+      setting: 'harm.complaints_suspend',
+    }),
+    complaintsFrom: count('harm_limits.complaints_from', 1_000_000, {
+      doc: 'How many recipients must complain within a day before the two limits apply.',
+      setting: 'harm.complaints_from',
+    }),
+    slowedPerMinute: count('harm_limits.slowed_per_minute', 1_000_000, {
+      doc: 'How many recipients a minute an account that is slowed may mail.',
+      setting: 'harm.slowed_per_minute',
+    }),
+  },
+  resource: {
+    schema: 'HarmLimits',
+    about: 'from how many hard bounces and complaints on an account is slowed or suspended',
+    applies: 'Applies from then on; an account that is slowed or suspended stays so.',
+    example: { bouncesSuspend: 200 },
+  },
+  standard: ({ harm }) => harm,
+})
+export type HarmLimits = PolicyValues<typeof harmLimits>
+
 /** Everything that may differ from account to account. */
-export const accountPolicies = [mailQuota, suppressionPolicy, deliveryNotices, retrySchedule, recipientTlsPolicy, urgentMailPolicy] as const
+export const accountPolicies = [
+  mailQuota,
+  suppressionPolicy,
+  deliveryNotices,
+  retrySchedule,
+  recipientTlsPolicy,
+  urgentMailPolicy,
+  harmLimits,
+] as const
 
 type FieldsOf<P> = P extends { fields: infer F } ? F[keyof F] : never
 export type PolicyFieldName = FieldsOf<(typeof accountPolicies)[number]> extends { name: infer N } ? N : never

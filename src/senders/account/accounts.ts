@@ -2,7 +2,7 @@ import type { BaseServices } from '../../platform/base-services.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { idFloor, isId, newId } from '../../platform/id.ts'
-import { ConflictError, type Database, refusedAs, UniqueError } from '../../platform/store/database.ts'
+import { ConflictError, type Database, refusedAs, type Statement, unlessConflict, UniqueError } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 
@@ -23,9 +23,13 @@ export interface Account {
   plan: string
   /**
    * Mail of a suspended account is refused everywhere, and its scheduled mail is held until the account is active again. Mail that is
-   * already queued is still delivered.
+   * already queued is still delivered, unless the server suspended it by itself.
    */
   status: AccountStatus
+  /** Until when it may send only a little, epoch ms; null: it was not slowed. */
+  slowedUntil: number | null
+  /** Why the server slowed or suspended it by itself, in a sentence; null: it did neither. */
+  harm: string | null
   /** Epoch, ms. */
   createdAt: number
 }
@@ -36,9 +40,15 @@ interface AccountChange {
   status?: AccountStatus | undefined
 }
 
+/** `slowedUntil`: epoch, ms; null suspends it. */
+interface Restraint {
+  slowedUntil: number | null
+  harm: string
+}
+
 type AccountsServices = Pick<BaseServices, 'db' | 'clock' | 'changes'>
 
-const accountRows = storedRows<Account>('account')(['id', 'name', 'plan', 'status', 'createdAt'], [])
+const accountRows = storedRows<Account>('account')(['id', 'name', 'plan', 'status', 'slowedUntil', 'harm', 'createdAt'], [])
 
 /** The accounts, held in memory. */
 export class Accounts extends HeldList<Account> {
@@ -60,6 +70,12 @@ export class Accounts extends HeldList<Account> {
 
   isSuspended(id: string): boolean {
     return this.held(id)?.status === 'suspended'
+  }
+
+  /** Whether the queued mail of an account is held: the server suspended it because its mail did harm. */
+  holdsMail(id: string): boolean {
+    const account = this.held(id)
+    return account?.status === 'suspended' && account.harm !== null
   }
 
   /** Calls `listener` with the id of each account that becomes active again. */
@@ -87,7 +103,7 @@ export class Accounts extends HeldList<Account> {
   async create(name: string, plan: string): Promise<Account> {
     checkAccountName(name)
     const now = this.#clock.now()
-    const account: Account = { id: newId('acc', now), name, plan, status: 'active', createdAt: now }
+    const account: Account = { id: newId('acc', now), name, plan, status: 'active', slowedUntil: null, harm: null, createdAt: now }
     const exists = (cause: unknown) => new SternaError('account_exists', `An account "${name}" exists already.`, { cause })
     await refusedAs(this.#db.write([accountRows.insert(account), ...this.note(account.id)]), UniqueError, exists)
     return this.keep(account)
@@ -105,11 +121,30 @@ export class Accounts extends HeldList<Account> {
         params: { id, plan, status },
         expect: 1,
       },
+      ...(status === 'active' ? forgetHarm(id) : []),
       ...this.note(id),
     ])
     const changed = (await this.reload(id)) ?? this.getAccount(id)
     if (status === 'suspended') await this.changes.seenByAll()
     return changed
+  }
+
+  /**
+   * Slows or suspends an active account because its mail does harm. False if it is no longer as it was read: it was changed meanwhile.
+   * @param alsoWrite written only with it
+   */
+  async restrain({ id, slowedUntil: before }: Account, { slowedUntil, harm }: Restraint, alsoWrite: Statement[]): Promise<boolean> {
+    const restrained = {
+      sql: `update account set status = :status, slowed_until = :slowedUntil, harm = :harm
+             where id = :id and status = 'active' and coalesce(slowed_until, 0) = coalesce(cast(:before as bigint), 0)`,
+      params: { id, before, status: slowedUntil === null ? 'suspended' : 'active', slowedUntil, harm },
+      expect: 1,
+      locks: id,
+    }
+    if ((await unlessConflict(this.#db.write([restrained, ...alsoWrite, ...this.note(id)]))) === false) return false
+    await this.reload(id)
+    await this.changes.seenByAll()
+    return true
   }
 
   protected override follow(before: Account | undefined, after: Account | undefined): void {
@@ -155,6 +190,12 @@ export class Accounts extends HeldList<Account> {
     if (queued.length > 0) throw queuedMail()
   }
 }
+
+/** Whoever resumes an account lets it begin anew: what it did is not held against it again. */
+const forgetHarm = (id: string): Statement[] => [
+  { sql: 'update account set slowed_until = null, harm = null where id = :id', params: { id } },
+  { sql: 'delete from account_harm where account_id = :id', params: { id } },
+]
 
 const queuedMail = (cause?: unknown): SternaError =>
   new SternaError('invalid_state', 'This account has queued mail. Wait until it is delivered, or cancel it.', { cause })

@@ -57,7 +57,7 @@ export interface Policy<F extends Fields = Fields> {
 }
 
 /** The settings that policies replace. They are read each time: some change while the server runs. */
-export type PolicyConfig = Pick<Config, 'delivery' | 'quotas' | 'suppression'>
+export type PolicyConfig = Pick<Config, 'delivery' | 'harm' | 'quotas' | 'suppression'>
 
 export const policy = <const F extends Fields>(declared: Policy<F>): Policy<F> => declared
 

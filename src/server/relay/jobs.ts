@@ -34,7 +34,7 @@ export async function startJobs(services: Services & ListenerTools, stops: Stop[
 }
 
 function jobsOfOne(services: Services): Job[] {
-  const { clock, db, audit, sendingDomains, rollup, sharedHits, tlsReports, stsPolicies, smarthostTokens } = services
+  const { clock, db, audit, sendingDomains, rollup, sharedHits, tlsReports, stsPolicies, smarthostTokens, harmWatch } = services
   const kept = keptBy(services)
   const retention = new Retention(db, kept)
   const search = searchIndex(services)
@@ -49,6 +49,7 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'reports on TLS', cron, run: async () => tlsReports?.run() },
     { name: 'report on TLS retention', cron, run: () => sweepReports(db, clock.now(), clock.now() - kept.eventMs) },
     { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
+    { name: 'accounts that do harm', cron, run: () => harmWatch.look() },
     { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
     { name: 'hosts that drop large hellos', cron, run: () => sweepClassicalHosts(db, clock.now()) },
     { name: 'stops of mail to providers', cron, run: () => sweepProviderStops(db, clock.now()) },

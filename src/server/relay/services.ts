@@ -13,6 +13,7 @@ import type { Lane } from '../../mail-out/queue/queue-store.ts'
 import { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import { EventFollower } from '../../mail/event/event-follower.ts'
 import { isClockBehind } from '../../mail/event/newest-time.ts'
+import { HarmWatch } from '../../notify/account-harm/harm-watch.ts'
 import { NoticeRunner } from '../../notify/notice/notice-runner.ts'
 import { LoginChanges } from '../../notify/password-reset/login-changes.ts'
 import { ResetRequests } from '../../notify/password-reset/reset-requests.ts'
@@ -32,6 +33,7 @@ import { HitRecorder } from '../../readers/engagement/hit-recorder.ts'
 import { SharedHits } from '../../readers/engagement/shared-hits.ts'
 import { judgeHits } from '../../readers/tracking/judge-hits.ts'
 import type { AcceptServices } from '../../mail-in/submission/admit.ts'
+import { SlowedMail } from '../../mail-in/submission/slowed-mail.ts'
 import { UrgentMail } from '../../mail-in/submission/urgent-mail.ts'
 import { SecretKeyRotation } from '../../senders/account/secret-key-rotation.ts'
 import { DataWatch } from '../../upkeep/data-watch.ts'
@@ -80,7 +82,6 @@ export async function startServices(opened: Opened, stops: Stop[]) {
   const idempotencyKeys = new IdempotencyKeys(opened)
   const intake = await startIntake({ ...opened, queue, uploads, idempotencyKeys, verifiedDomainFor }, stops)
   const mailing = await startSystemMail({ ...opened, ...intake }, stops)
-  const follower = new EventFollower(opened)
   const rollup = analyticsReader(opened)
   return {
     ...opened,
@@ -99,8 +100,9 @@ export async function startServices(opened: Opened, stops: Stop[]) {
     uploads,
     idempotencyKeys,
     verifiedDomainFor,
-    follower,
+    follower: new EventFollower(opened),
     rollup,
+    harmWatch: new HarmWatch({ ...opened, ...opened.people, ...mailing, rollup }, config),
   }
 }
 
@@ -117,7 +119,8 @@ type IntakeServices = Opened & Pick<AcceptServices, 'queue' | 'uploads' | 'idemp
 
 async function startIntake(services: IntakeServices, stops: Stop[]): Promise<Intake> {
   const urgentMail = await start(new UrgentMail(services), stops)
-  return openIntake({ ...services, urgentMail, giveUpAfterMs: services.config.delivery.giveUpAfter })
+  const slowedMail = await start(new SlowedMail(services), stops)
+  return openIntake({ ...services, urgentMail, slowedMail, giveUpAfterMs: services.config.delivery.giveUpAfter })
 }
 
 async function startWebhooks(opened: Opened & { reprieve: Reprieve; isClockBehind: boolean }, stops: Stop[]): Promise<Webhooks> {
@@ -175,7 +178,7 @@ async function startSystemMail(services: Opened & Intake, stops: Stop[]) {
     () => resetRequests.idle(),
     () => loginChanges.idle(),
   )
-  return { returnedMail, resetRequests, loginChanges, tlsReports }
+  return { systemMail, returnedMail, resetRequests, loginChanges, tlsReports }
 }
 
 /** Null if no reports on TLS are sent. */

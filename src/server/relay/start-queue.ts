@@ -69,6 +69,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
       deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
       isSuspended: (accountId) => accounts.isSuspended(accountId),
+      holdsMail: (accountId) => accounts.holdsMail(accountId),
       random: Math.random,
     },
     { giveUpAfterMs: config.delivery.giveUpAfter, viaSmarthost: config.delivery.smarthost !== null },

@@ -49,7 +49,11 @@ async function removeSoftBounces(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
   const accounts = scope.accountId === null ? await db.slowRead<{ id: string }>('select id from account') : [{ id: scope.accountId }]
   const sql = 'delete from soft_bounce where account_id = :accountId and address = :address and (sandbox = 1 or :sandboxOnly = 0)'
+  const ofHarm = 'delete from account_harm where account_id = :accountId and address = :address'
   const params = { address: forms.address, sandboxOnly: scope.sandboxOnly ? 1 : 0 }
-  const changes = accounts.map(({ id: accountId }) => change('soft_bounce_counts', sql, { ...params, accountId }))
+  const changes = accounts.flatMap(({ id: accountId }) => [
+    change('soft_bounce_counts', sql, { ...params, accountId }),
+    ...(scope.sandboxOnly ? [] : [change(null, ofHarm, { accountId, address: forms.address })]),
+  ])
   await writeChanges(erasing, changes)
 }

@@ -24,7 +24,7 @@ interface StoredTable {
 const whileUsed = 'until it is removed'
 
 export const storedTables: Record<string, StoredTable> = {
-  account: { about: 'accounts', kept: whileUsed, users: 'name', none: 'id plan status created_at' },
+  account: { about: 'accounts', kept: whileUsed, users: 'name', none: 'id plan status slowed_until harm created_at' },
   api_key: {
     about: 'API keys, as digests',
     kept: whileUsed,
@@ -103,6 +103,12 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`event_retention` after the last one',
     erased: 'address',
     none: 'account_id sandbox bounces bounces_before delivered_to changed_at unknown_at unknown_before',
+  },
+  account_harm: {
+    about: 'who hard bounced or complained, for the limits of accounts that do harm',
+    kept: 'a day',
+    erased: 'address',
+    none: 'account_id kind happened_at',
   },
   idempotency: {
     about: 'responses to requests with an idempotency key',

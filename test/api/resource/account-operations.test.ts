@@ -22,6 +22,8 @@ test('any key reads its account', async () => {
     name: 'acme',
     plan: 'free',
     status: 'active',
+    slowed_until: null,
+    harm: null,
     delivery_notices: false,
     rate_limit: { limit: 100, window_seconds: 60 },
     created_at: new Date(clock.now()).toISOString(),

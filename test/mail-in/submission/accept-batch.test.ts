@@ -47,7 +47,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     noteWaiting: ({ destination }: Lane, dueAt: number) => waiting.push([destination, dueAt]),
   } as unknown as AcceptServices['queue']
   const accounts = {
-    accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }),
+    accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', slowedUntil: null, harm: null, createdAt: 0 }),
   } as unknown as AcceptServices['accounts']
   const services: AcceptServices = {
     db: counted,
@@ -64,6 +64,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
     metrics: metricsOf(),
     urgentMail: { ranked: (submission) => submission },
+    slowedMail: { take: () => undefined },
 
     giveUpAfterMs: 1000,
   }

@@ -92,6 +92,7 @@ async function startQueue(db: Database): Promise<Relay> {
         health: new Health({ clock, log: silentLog }),
         isResolverSuspect: () => false,
         isSuspended: () => false,
+        holdsMail: () => false,
         reprieve: testReprieve(db, clock),
         policies,
 
@@ -115,10 +116,12 @@ async function startQueue(db: Database): Promise<Relay> {
     erasedListing: new ErasedListing(db),
     queue: newQueue(),
     urgentMail: { ranked: (submission) => submission },
+    slowedMail: { take: () => undefined },
     uploads: new Uploads({ db, owner: 'node_1', log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)), owner: 'node_1' }),
     accounts: {
-      accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', createdAt: 0 } : undefined),
+      accountFor: (id) =>
+        id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', slowedUntil: null, harm: null, createdAt: 0 } : undefined,
     },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name, tracking: { opens: false, clicks: false } } : null),
     metrics: metricsOf(),

@@ -69,6 +69,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
       isSuspended: () => false,
+      holdsMail: () => false,
       reprieve: testReprieve(db, clock),
       policies: {
         of(policy, accountId) {

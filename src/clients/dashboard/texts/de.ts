@@ -73,6 +73,7 @@ export const de: Texts = {
     events: 'Ereignisse',
     sendTest: 'Test senden',
   },
+  slowed: (until: string) => `Dieses Konto darf bis ${until} nur wenige Empfänger pro Minute anschreiben.`,
   suspended: 'Dieses Konto ist gesperrt: Es kann lesen, aber nicht senden. Ein Betreiber dieses Servers kann es freigeben.',
   offline: 'Der Server ist nicht erreichbar. Diese Seite kann veraltet sein; es wird weiter versucht.',
   notLoaded: 'Die Seite konnte nicht geladen werden. Vielleicht wurde der Server aktualisiert.',

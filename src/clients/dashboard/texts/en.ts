@@ -75,6 +75,7 @@ export const en = {
     events: 'Events',
     sendTest: 'Send a test',
   },
+  slowed: (until: string) => `This account may mail only few recipients a minute until ${until}.`,
   suspended: 'This account is suspended: it can read, but not send. An operator of this server can resume it.',
   offline: 'The server cannot be reached. This page may be out of date; trying again.',
   notLoaded: 'The page could not be loaded. The server may have been updated.',

@@ -15,6 +15,7 @@ const en: PolicyTexts = {
     retry_schedule: 'Retry schedule',
     recipient_tls: 'TLS by recipient domain',
     urgent_mail: 'Urgent mail',
+    harm_limits: 'Bounces and complaints',
   },
   fields: {
     'quota.day': ['Recipients a day', 'A number, or “unlimited”. The day is that of UTC.'],
@@ -36,6 +37,13 @@ const en: PolicyTexts = {
       'Urgent recipients a minute',
       'Mail of high priority goes ahead of all other mail; more than this goes as usual. 0: none.',
     ],
+    'harm_limits.bounces_slow': ['Hard bounces that slow', 'Recipients of a thousand within 24 hours. 0: any number.'],
+    'harm_limits.bounces_suspend': ['Hard bounces that suspend', 'Recipients of a thousand within 24 hours. 0: any number.'],
+    'harm_limits.bounces_from': ['Hard bounces that count', 'Fewer recipients than this within 24 hours have no effect.'],
+    'harm_limits.complaints_slow': ['Complaints that slow', 'Recipients of a thousand within 24 hours. 0: any number.'],
+    'harm_limits.complaints_suspend': ['Complaints that suspend', 'Recipients of a thousand within 24 hours. 0: any number.'],
+    'harm_limits.complaints_from': ['Complaints that count', 'Fewer recipients than this within 24 hours have no effect.'],
+    'harm_limits.slowed_per_minute': ['Recipients a minute while slowed', 'More is refused for the time being.'],
   },
 }
 
@@ -47,6 +55,7 @@ const de: PolicyTexts = {
     retry_schedule: 'Wiederholungen',
     recipient_tls: 'TLS nach Empfänger-Domain',
     urgent_mail: 'Eilige E-Mails',
+    harm_limits: 'Bounces und Beschwerden',
   },
   fields: {
     'quota.day': ['Empfänger pro Tag', 'Eine Zahl oder „unlimited“ für beliebig viele. Es zählt der Tag in UTC.'],
@@ -68,6 +77,13 @@ const de: PolicyTexts = {
       'Eilige Empfänger pro Minute',
       'E-Mails mit hoher Priorität gehen allen anderen vor; was darüber hinausgeht, geht wie sonst. 0: keine.',
     ],
+    'harm_limits.bounces_slow': ['Harte Bounces, die bremsen', 'Empfänger von tausend in 24 Stunden. 0: beliebig viele.'],
+    'harm_limits.bounces_suspend': ['Harte Bounces, die sperren', 'Empfänger von tausend in 24 Stunden. 0: beliebig viele.'],
+    'harm_limits.bounces_from': ['Harte Bounces, die zählen', 'Weniger Empfänger als so viele in 24 Stunden haben keine Folgen.'],
+    'harm_limits.complaints_slow': ['Beschwerden, die bremsen', 'Empfänger von tausend in 24 Stunden. 0: beliebig viele.'],
+    'harm_limits.complaints_suspend': ['Beschwerden, die sperren', 'Empfänger von tausend in 24 Stunden. 0: beliebig viele.'],
+    'harm_limits.complaints_from': ['Beschwerden, die zählen', 'Weniger Empfänger als so viele in 24 Stunden haben keine Folgen.'],
+    'harm_limits.slowed_per_minute': ['Empfänger pro Minute, wenn gebremst', 'Mehr wird vorläufig abgelehnt.'],
   },
 }
 

@@ -287,6 +287,17 @@ describe('a complaint to the feedback loop address', () => {
     expect(await suppressionOf()).toMatchObject({ origin: 'complaint', source_id: id })
   })
 
+  test('that has only the header of the message, without its addresses, is matched by the reference too', async () => {
+    const { id, data } = await deliver()
+    const header = headerOf(Buffer.from(redacted(data)), ['message-id', 'from'])
+    const text = composeComplaint({ original: '' })
+      .replace('Content-Type: message/rfc822', 'Content-Type: text/rfc822-headers')
+      .replace('\r\n\r\n\r\n\r\n--complaint--', `\r\n\r\n${header}\r\n\r\n--complaint--`)
+    expect(text).toContain('X-Sterna-Ref')
+    await report('fbl@relay.example', text)
+    await expect.poll(() => statusOf(id)).toBe('complained')
+  })
+
   test.each([
     ['without a token of the message', () => composeComplaint({ original: `To: ${ann}\r\nSubject: Hello\r\n\r\nHello` }), 'no_token'],
     ['that is a report of failure', (data: Buffer) => composeDsn({ recipient: ann, original: headerOf(data) }), 'no_report'],

@@ -192,6 +192,33 @@ describe.each(reportServices)('reports of %s', (service) => {
   })
 })
 
+test('whoever guesses gets slow, and what is genuine still counts', async () => {
+  const mailgun = mailgunReports()
+  const relay = await startTestRelay({ ...settingsFor('mailgun', mailgun), http_failed_authentications_per_minute: '3' })
+  onTestFinished(() => relay.stop())
+  const id = await relay.send(ann)
+  await expect.poll(async () => (await relay.recipients(id))[ann]?.status).toBe('sent')
+  const mail = { to: ann, header: headerAt(ann) }
+  const codes: number[] = []
+  for (let time = 0; time < 5; time++)
+    codes.push((await post(relay.baseUrl, 'mailgun', mailgun.forge(mail, 'hard', relay.clock.now()))).status)
+  expect(codes).toEqual([401, 401, 401, 429, 429])
+  expect((await post(relay.baseUrl, 'mailgun', mailgun.report(mail, 'delivered', relay.clock.now()))).status).toBe(200)
+  await expect.poll(async () => (await relay.recipients(id))[ann]?.status).toBe('delivered')
+})
+
+test('only mail for a service that wants it has a field of that service', async () => {
+  const mailgun = mailgunReports()
+  const relay = await startTestRelay({ delivery_smarthost: `${host}:${mx.port}` })
+  onTestFinished(() => relay.stop())
+  await relay.send(ann)
+  await expect.poll(() => mx.messages.some(({ rcptTo }) => rcptTo[0] === ann)).toBe(true)
+  expect(headerAt(ann)).toContain('X-Sterna-Ref')
+  expect(headerAt(ann)).not.toMatch(/X-Mailgun|X-PM-|X-SMTPAPI/i)
+  const report = mailgun.report({ to: ann, header: headerAt(ann) }, 'delivered', relay.clock.now())
+  expect(await post(relay.baseUrl, 'mailgun', report)).toMatchObject({ status: 404 })
+})
+
 test('a signature of Mailgun counts for one body, and for half a day', async () => {
   const mailgun = mailgunReports()
   const relay = await startTestRelay(settingsFor('mailgun', mailgun))

@@ -140,6 +140,33 @@ test('a login to the smarthost demands TLS, and its password is not shown', () =
   expect(`${JSON.stringify(delivery)} ${String(delivery.smarthostPassword)} ${inspect(delivery)}`).not.toContain('s3cret')
 })
 
+describe('reports of the smarthost', () => {
+  const given = { SMARTHOST: 'relay.example.net:587', SMARTHOST_REPORTS: 'mailgun', SMARTHOST_REPORTS_KEY: 'k3y' }
+  const envOf = (changed: Record<string, string>) =>
+    Object.fromEntries(Object.entries({ ...given, ...changed }).map(([name, value]) => [`STERNA_DELIVERY_${name}`, value]))
+
+  test('come with a key that is not shown', () => {
+    const { delivery } = loadConfig({ env: envOf({}) })
+    expect([delivery.smarthostReports, delivery.smarthostReportsKey?.reveal()]).toEqual(['mailgun', 'k3y'])
+    expect(JSON.stringify(delivery)).not.toContain('k3y')
+  })
+
+  test.each<[Record<string, string>, RegExp]>([
+    [{ SMARTHOST: '' }, /smarthost_reports: there is no delivery.smarthost/],
+    [{ SMARTHOST_REPORTS: '' }, /smarthost_reports_key: it says nothing without/],
+    [{ SMARTHOST_REPORTS_KEY: '' }, /Set delivery.smarthost_reports_key \(or its file\) too/],
+    [{ SMARTHOST_REPORTS: 'sparkpost' }, /is not one of ses, postmark, mailgun, sendgrid/],
+    [{ SMARTHOST_REPORTS: 'ses' }, /the ARN of the topic/],
+    [{ SMARTHOST_REPORTS: 'ses', SMARTHOST_REPORTS_KEY: 'arn:aws:sns:x.example/:123456789012:name' }, /the ARN of the topic/],
+    [{ SMARTHOST_REPORTS: 'sendgrid' }, /the verification key/],
+    [{ SMARTHOST_REPORTS: 'postmark' }, /a password of 16 or more characters/],
+  ])('lack something with %o', (changed, fault) => {
+    const faults = faultsOf({ env: envOf(changed) })
+    expect(faults).toEqual([expect.stringMatching(fault)])
+    expect(faults.join()).not.toContain('k3y')
+  })
+})
+
 describe('a login to the smarthost by OAuth 2', () => {
   const given = {
     STERNA_DELIVERY_SMARTHOST: 'smtp.office365.com:587',

@@ -187,6 +187,7 @@ export function testDelivery(
     daneHosts: new DaneHosts(resolver, () => performance.now()),
     pool,
     ipv6Refusals: new Ipv6Refusals(),
+    noteGroup: () => {},
     providerStops: new ProviderStops(
       (stop) => providerStops.push(stop),
       () => 0,

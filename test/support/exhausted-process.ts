@@ -58,6 +58,7 @@ const services = {
     waitMs: 1_000,
   }),
   ipv6Refusals: new Ipv6Refusals(),
+  noteGroup: () => {},
   providerStops: new ProviderStops(
     () => {},
     () => 0,

@@ -2,6 +2,7 @@ import { messageOf } from '../../platform/errors.ts'
 import { listsMx } from '../mta-sts/sts-policy.ts'
 import { inOrder } from './address-order.ts'
 import type { Attempt, DeliveryJob, HostBackoff, Outcome, Postponed } from './attempt.ts'
+import { destinationGroup } from './destination-group.ts'
 import { attemptOf, draftFor } from './draft.ts'
 import { findRoute } from './find-route.ts'
 import { messagesOf, unclean } from './leaving-message.ts'
@@ -56,6 +57,7 @@ async function deliverAll(
     if (!messageFor) return settleAll(unclean)
     const { providerStops } = services
     const mx = way.mx?.records ?? null
+    if (mx !== null && way.mx?.isKept !== true) services.noteGroup(job.destination, destinationGroup(job.destination, mx))
     const assigned = services.sources.assign(
       way.hosts,
       job,

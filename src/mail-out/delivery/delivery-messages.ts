@@ -91,6 +91,7 @@ export type FromThread =
   /** It drops large hellos, or no longer does. */
   | { type: 'classical host'; host: ClassicalHost }
   | { type: 'provider stop'; stop: ProviderStop }
+  | { type: 'destination group'; destination: string; group: string }
   /** The policy that the DNS announces under this id; null: what is stored. */
   | { type: 'mta-sts wanted'; domain: string; id: string | null }
   | { type: 'mta-sts used'; domain: string }

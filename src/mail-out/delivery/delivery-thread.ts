@@ -167,6 +167,7 @@ function deliverServices(): DeliverServices {
     sts: settings.mtaSts ? stsLookup() : null,
     pool: connectionPool(health),
     ipv6Refusals: new Ipv6Refusals(),
+    noteGroup: (destination, group) => outbox.add({ type: 'destination group', destination, group }),
     providerStops: new ProviderStops((stop) => outbox.add({ type: 'provider stop', stop }), Math.random),
     sources: new SourceChoice(settings.sources ?? []),
     rotation: Math.random(),

@@ -237,6 +237,7 @@ class DeliveryThread {
     if (message.type === 'unvalidated') return this.#services.told.unvalidated(message.servers)
     if (message.type === 'classical host') return this.#services.told.classicalHost(message.host)
     if (message.type === 'provider stop') return this.#services.told.providerStop(message.stop)
+    if (message.type === 'destination group') return this.#services.told.destinationGroup(message.destination, message.group)
     if (message.type === 'mta-sts wanted') return void this.#askSts(message.domain, message.id)
     if (message.type === 'mta-sts used') return this.#services.told.stsUsed(message.domain)
     if (message.type === 'tls sessions') return this.#services.told.tlsSessions(message.sums)

@@ -132,11 +132,11 @@ export class ProviderStops {
     this.#tell(stop)
   }
 
-  /** A clock that was set back does not make it last longer. */
+  /** A day after it nobody knows any more; nor does a clock that was set back make it last longer. */
   #stopOf(key: string, at: number): (ProviderStop & { until: number }) | undefined {
     const stop = this.#stops.get(key)
     if (!stop || Math.abs(stop.until - at) <= stopKeptMs * (1 + jitter)) return stop
-    this.#stops.delete(key)
+    this.#change({ ...stop, until: null })
     return undefined
   }
 }

@@ -20,6 +20,8 @@ export interface Told {
   classicalHost(host: ClassicalHost): void
   /** Nothing is sent to a group of destinations for a while, or mail flows again. */
   providerStop(stop: ProviderStop): void
+  /** Which destinations are served by the same hosts: see `destinationGroup`. Told before the attempts. */
+  destinationGroup(destination: string, group: string): void
   /** TLS sessions of the last seconds, with `countsSessions`. */
   tlsSessions(sums: SessionSum[]): void
   /**
@@ -39,6 +41,7 @@ export const nobody: Told = {
   smarthostTokenWanted: async () => {},
   classicalHost: () => {},
   providerStop: () => {},
+  destinationGroup: () => {},
   stsWanted: async () => true,
   stsUsed: () => {},
   tlsSessions: () => {},

@@ -20,6 +20,8 @@ export interface DeliverServices extends FindRouteServices, LeavingServices {
   pool: ConnectionPool
   ipv6Refusals: Ipv6Refusals
   providerStops: ProviderStops
+  /** Called with the group of a destination when name servers have named its hosts; not with cached answers. */
+  noteGroup(destination: string, group: string): void
   sources: SourceChoice
   /** 0 … 1: see `inOrder`. */
   rotation: number

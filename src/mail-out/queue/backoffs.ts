@@ -41,6 +41,10 @@ export class Backoffs {
     return this.#keys.size > 0 && this.#keys.has(name)
   }
 
+  get isEmpty(): boolean {
+    return this.#keys.size === 0
+  }
+
   /** Every destination in backoff, and why. */
   *all(): Iterable<{ name: string; reason: string }> {
     for (const { names, reason } of this.#groups.values()) for (const name of names) yield { name, reason }
@@ -72,6 +76,11 @@ export class Backoffs {
     return isNew
   }
 
+  /** It waits with the others that wait for this host, and as long as they do. */
+  join(name: string, host: HostInBackoff): void {
+    this.add(name, { ...host, until: Math.max(host.until, this.#groups.get(host.key)?.until ?? 0) })
+  }
+
   /** Mail for a destination in backoff has arrived, or is due now: probe its host. */
   noteWaiting(name: string, dueAt: number): void {
     const group = this.#groupOf(name)
@@ -90,11 +99,20 @@ export class Backoffs {
 
   /** The destination has answered: everything that waited with it wakes. */
   wake(name: string): Iterable<string> {
-    const group = this.#groupOf(name)
+    return this.wakeAll(this.#keys.get(name) ?? '')
+  }
+
+  /** The host can be tried: everything that waited for it wakes. */
+  wakeAll(key: string): Iterable<string> {
+    const group = this.#groups.get(key)
     if (!group) return []
-    this.#groups.delete(group.key)
-    for (const each of group.names) this.#keys.delete(each)
+    this.#groups.delete(key)
+    for (const name of group.names) this.#keys.delete(name)
     return group.names
+  }
+
+  isWaitingFor(name: string, key: string): boolean {
+    return this.#keys.get(name) === key
   }
 
   /** Nothing waits for it any more. */

@@ -2,7 +2,9 @@ import { lastUsed } from '../../platform/last-used.ts'
 import { fairShare } from '../../platform/fair-share.ts'
 import { DueTimes } from '../../platform/due-times.ts'
 import { AccountTurns } from './account-turns.ts'
-import { Backoffs, type AboutDestinations, type HostInBackoff } from './backoffs.ts'
+import type { AboutDestinations, HostInBackoff } from './backoffs.ts'
+import { destinationKey, isUrgent, nameOf, urgentKey } from './destination-key.ts'
+import { Gate } from './gate.ts'
 import type { Lane } from './queue-store.ts'
 import { averageWith, type Pace } from './submission-hold.ts'
 
@@ -70,16 +72,6 @@ const maxRemembered = 20_000
 /** Room for urgent mail beside the rest: of one destination, and of all together. */
 const urgentLimit = 16
 const urgentTotalLimit = 500
-/** No domain has it in its name. */
-const urgentMark = '!'
-
-/** By what the directory knows the usual, or the urgent, mail for a destination. */
-export const destinationKey = ({ destination, urgent }: Pick<Lane, 'destination' | 'urgent'>): string =>
-  urgent === 0 ? destination : urgentKey(destination)
-
-const urgentKey = (name: string): string => name + urgentMark
-const isUrgent = (key: string): boolean => key.endsWith(urgentMark)
-const nameOf = (key: string): string => (isUrgent(key) ? key.slice(0, -urgentMark.length) : key)
 
 /**
  * The destinations that have mail in the queue, in memory: one entry per destination and account, however long the queue. Destinations take
@@ -99,7 +91,7 @@ export class DestinationDirectory {
   readonly #answered = lastUsed<number>(maxRemembered)
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
-  readonly #backoffs = new Backoffs()
+  readonly gate = new Gate()
   readonly #waiting: AboutDestinations = {
     dueAt: (name) => this.#both(name).reduce((first, { dueAt }) => Math.min(first, dueAt), Infinity),
     isInFlight: (name) => this.#both(name).some(({ inFlight }) => inFlight > 0),
@@ -128,13 +120,23 @@ export class DestinationDirectory {
   get oldestDueAt(): number {
     let oldest = Infinity
     for (const { line } of this.#rooms) oldest = Math.min(oldest, line.firstDueAt)
-    for (const { dueAt, name } of this.#full) if (!this.#backoffs.has(name)) oldest = Math.min(oldest, dueAt)
+    for (const { dueAt, name } of this.#full) if (!this.gate.has(name)) oldest = Math.min(oldest, dueAt)
     return oldest
+  }
+
+  /**
+   * No destination of the group is claimed from until its hosts may be tried again, and then only one recipient of one. Null: they take mail
+   * again.
+   */
+  setStop(group: string, stop: HostInBackoff | null): void {
+    if (!stop) return this.#getAllInLine(this.gate.endStop(group))
+    this.gate.stop(group, stop)
+    for (const { name } of this.#destinations.values()) if (this.gate.isIn(name, group)) this.backOff(name, stop)
   }
 
   /** Destinations in backoff, and why. */
   get inBackoff(): Iterable<{ name: string; reason: string }> {
-    return this.#backoffs.all()
+    return this.gate.all()
   }
 
   /** Mail of this lane waits in the queue and is due at this time. */
@@ -144,7 +146,7 @@ export class DestinationDirectory {
     destination.turns.note(lane.account_id, dueAt)
     if (dueAt >= destination.dueAt) return
     destination.dueAt = dueAt
-    if (this.#backoffs.has(destination.name)) this.#backoffs.noteWaiting(destination.name, dueAt)
+    if (this.gate.has(destination.name)) this.gate.noteWaiting(destination.name, dueAt)
     else this.#getInLine(destination)
   }
 
@@ -156,15 +158,15 @@ export class DestinationDirectory {
     const destination = this.#destinations.get(key)
     const room = destination?.room ?? this.#roomOf(key)
     if (room.inFlight >= room.limit) return true
-    if (!destination) return this.#backoffs.has(nameOf(key))
-    return destination.dueAt <= now || destination.inFlight >= limitOf(destination) || this.#backoffs.has(destination.name)
+    if (!destination) return this.gate.has(nameOf(key))
+    return destination.dueAt <= now || destination.inFlight >= limitOf(destination) || this.gate.has(destination.name)
   }
 
   /** Undefined if it has not answered of late, has no mail in hand or in the queue, or is in backoff. */
   paceOf(key: string, now: number): Pace | undefined {
     const destination = this.#destinations.get(key)
     const inHandMs = destination && this.#answered.get(destination.name)
-    if (!destination || inHandMs === undefined || this.#backoffs.has(destination.name)) return undefined
+    if (!destination || inHandMs === undefined || this.gate.has(destination.name)) return undefined
     const { inFlight, dueAt } = destination
     return { inHandMs, inFlight, idleMs: now - (this.#moving.get(destination) ?? now), overdueMs: Math.max(0, now - dueAt) }
   }
@@ -172,7 +174,7 @@ export class DestinationDirectory {
   /** The next lane to claim from, and how many recipients; undefined if none is due or there is no room. */
   next(now: number): Turn | undefined {
     this.#findHanging(now)
-    const probe = this.#backoffs.nextProbe(now, this.#waiting)
+    const probe = this.gate.nextProbe(now, this.#waiting)
     if (probe !== undefined) return this.#probeTurn(probe, now)
     for (const room of this.#rooms) {
       const turn = this.#nextIn(room, now)
@@ -183,7 +185,7 @@ export class DestinationDirectory {
 
   /** When to ask for the next one again if there is none now, epoch ms; also ask when claims are released. */
   nextLookAt(now: number): number {
-    let at = this.#backoffs.firstProbeAt
+    let at = this.gate.firstProbeAt
     for (const room of this.#rooms) {
       const { firstDueAt } = room.line
       if (firstDueAt > now) at = Math.min(at, firstDueAt)
@@ -209,7 +211,7 @@ export class DestinationDirectory {
     if (this.#full.delete(destination)) this.#getInLine(destination)
     if (destination.inFlight > 0 || destination.dueAt < Infinity) return
     this.#destinations.delete(key)
-    if (this.#backoffs.has(destination.name) && this.#both(destination.name).length === 0) this.#backoffs.forget(destination.name)
+    if (this.gate.has(destination.name) && this.#both(destination.name).length === 0) this.gate.forget(destination.name)
   }
 
   /**
@@ -235,8 +237,8 @@ export class DestinationDirectory {
 
   /** A host of the destination can be tried: it is no longer in backoff, nor are those that were with it. */
   wake(name: string): void {
-    if (!this.#backoffs.has(name)) return
-    for (const each of this.#backoffs.wake(name)) for (const woken of this.#both(each)) this.#getInLine(woken)
+    if (!this.gate.has(name)) return
+    this.#getAllInLine(this.gate.wake(name))
   }
 
   /**
@@ -245,12 +247,16 @@ export class DestinationDirectory {
    */
   backOff(name: string, host: HostInBackoff): boolean {
     for (const { key, room } of this.#both(name)) room.line.delete(key)
-    return this.#backoffs.add(name, host)
+    return this.gate.add(name, host)
   }
 
   /** If the destination is in backoff, try its host now. */
   probeNow(name: string, now: number): void {
-    this.#backoffs.probeNow(name, now)
+    this.gate.probeNow(name, now)
+  }
+
+  #getAllInLine(names: Iterable<string>): void {
+    for (const name of names) for (const destination of this.#both(name)) this.#getInLine(destination)
   }
 
   #nextIn(room: Room, now: number): Turn | undefined {
@@ -292,7 +298,7 @@ export class DestinationDirectory {
 
   #getInLine(destination: Destination): void {
     const { key, name, dueAt, room } = destination
-    if (dueAt < Infinity && !this.#full.has(destination) && !this.#backoffs.has(name)) room.line.set(key, dueAt)
+    if (dueAt < Infinity && !this.#full.has(destination) && !this.gate.has(name)) room.line.set(key, dueAt)
   }
 
   /** Takes hanging destinations out of the rooms for proven ones. */

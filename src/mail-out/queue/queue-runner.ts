@@ -6,10 +6,12 @@ import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { Claims } from '../../platform/store/claims.ts'
 import type { Nodes } from '../../platform/store/nodes.ts'
+import type { HostInBackoff } from './backoffs.ts'
 import { bringForward, bringHeld, freeHeld } from './bring-forward.ts'
 import { claimAllExpired } from './claim-all-expired.ts'
 import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
-import { DestinationDirectory, destinationKey, type Turn } from './destination-directory.ts'
+import { DestinationDirectory, type Turn } from './destination-directory.ts'
+import { destinationKey } from './destination-key.ts'
 import { Dispatch, type DispatchServices, type DispatchSettings } from './dispatch.ts'
 import { HandoffLimit, type FreshSlot } from './handoff-limit.ts'
 import { StallDetector } from './stall-detector.ts'
@@ -107,10 +109,9 @@ export class QueueRunner {
    * destinations is already waiting. If there will be room in a moment, it waits for that, unless it is also for other destinations.
    */
   reserve(recipients: Pick<WaitingRecipient, 'destination' | 'urgent'>[], bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
-    if (!this.#running) return null
-    const now = this.#services.clock.now()
     const [first] = recipients
-    if (!first) return null
+    if (!this.#running || !first) return null
+    const now = this.#services.clock.now()
     const others = recipients.length === 1 ? [] : recipients.filter(({ destination }) => destination !== first.destination)
     if (others.some((other) => this.#destinations.isBehind(destinationKey(other), now))) return null
     const key = destinationKey(first)
@@ -154,6 +155,16 @@ export class QueueRunner {
   /** Somebody wants the destination tried now, even if its host is in backoff. */
   tryNow(destination: string): void {
     this.#destinations.probeNow(destination, this.#services.clock.now())
+    this.#claimWhatIsDue()
+  }
+
+  /** A destination belongs to a group: see `destinationGroup`. */
+  readonly noteGroup = (destination: string, group: string): void => this.#destinations.gate.noteGroup(destination, group)
+
+  /** A group of destinations is sent nothing for a while, whatever it leaves from; or, null, mail to it flows again. */
+  noteStop(group: string, stop: HostInBackoff | null): void {
+    this.#destinations.setStop(group, stop)
+    this.#claims.wake('expiry', this.#services.clock.now() + expireEveryMs)
     this.#claimWhatIsDue()
   }
 
@@ -260,21 +271,20 @@ export class QueueRunner {
   }
 
   #onAttempt(recipient: QueuedRecipient, result: Attempt | Postponed): void {
-    const { clock, reprieve } = this.#services
+    const { clock, reprieve, log } = this.#services
     const { destination } = recipient
-    const now = clock.now()
-    const { backoff } = result
-    if (!backoff) this.#destinations.wake(destination)
+    if (!result.backoff) this.#destinations.wake(destination)
     if (!('postponed' in result)) {
       const { type, reply } = result.outcome
       if (reply) reprieve.noteAnswer()
       const inHandMs = clock.steady() - (this.#inFlight.get(recipient) ?? 0)
-      this.#destinations.noteAttempt(destination, reply && (type === 'deferred' ? Infinity : inHandMs), now)
+      this.#destinations.noteAttempt(destination, reply && (type === 'deferred' ? Infinity : inHandMs), clock.now())
     }
-    if (!backoff) return
-    const isNew = this.#destinations.backOff(destination, { key: backoff.key, until: now + backoff.forMs, reason: backoff.reason })
-    if (isNew) this.#services.log.info({ destination, reason: backoff.reason }, 'mail for a destination waits until a probe gets through')
-    this.#claims.wake('expiry', now + expireEveryMs)
+    if (!result.backoff) return
+    const { key, forMs, reason } = result.backoff
+    const isNew = this.#destinations.backOff(destination, { key, until: clock.now() + forMs, reason })
+    if (isNew) log.info({ destination, reason }, 'mail for a destination waits until a probe gets through')
+    this.#claims.wake('expiry', clock.now() + expireEveryMs)
   }
 
   /** Mail that expires while its destination is in backoff bounces at once, not when its host is tried again. */
@@ -291,6 +301,6 @@ export class QueueRunner {
       }
       if (!reprieve.isInForce()) await claimAllExpired(services, name, giveUp).catch(failed)
     }
-    if (inBackoff.length > 0) wake()
+    if (this.#destinations.gate.holdsBack) wake()
   }
 }

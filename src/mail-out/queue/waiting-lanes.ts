@@ -1,4 +1,4 @@
-import { destinationKey } from './destination-directory.ts'
+import { destinationKey } from './destination-key.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { waitingLanes, waitingLanesOf, type WaitingLane } from './queue-store.ts'
 

@@ -1,7 +1,7 @@
 import type { ClassicalHost } from '../../mail-out/delivery/classical-hosts.ts'
 import { deliveryOptions } from '../../mail-out/delivery/delivery-options.ts'
 import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-threads.ts'
-import type { ProviderStop } from '../../mail-out/delivery/provider-stops.ts'
+import { partsOfStop, type ProviderStop } from '../../mail-out/delivery/provider-stops.ts'
 import type { Told } from '../../mail-out/delivery/told.ts'
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
 import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
@@ -55,12 +55,13 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
       ...nameServersHeard(resolverWatch, health),
       ...smarthostHeard(services),
       classicalHost: (host) => keepHost(host, classicalHosts, log),
+      destinationGroup: (destination, group) => queue.noteGroup(destination, group),
       providerStop: (stop) => keepStop(stop, providerStops, log),
       ...stsHeard(services),
     },
   )
   const classicalHosts = new ClassicalHostList(services, (host) => delivery.setClassicalHost(host))
-  const providerStops = new ProviderStopList(services, (stop) => delivery.setProviderStop(stop))
+  const providerStops = new ProviderStopList(services, (stop) => (delivery.setProviderStop(stop), holdBack(stop, queue, config)))
   const envelopes = jobEnvelopes({ ...services, delivery })
   const queue = new QueueRunner(
     {
@@ -79,12 +80,18 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   accounts.onResumed((accountId) => queue.accountResumed(accountId))
   followRestored(services)
   followDestinations(queue, services)
-  await classicalHosts.load()
-  await providerStops.load()
+  await Promise.all([classicalHosts.load(), providerStops.load()])
   await followStored(delivery, services)
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue
+}
+
+/** The queue holds back what no address may send. Where there are several, the threads know which may. */
+function holdBack({ key, until, reason }: ProviderStop, queue: QueueRunner, { delivery }: QueueServices['config']): void {
+  const { group, source } = partsOfStop(key)
+  const [first, second] = delivery.sourceAddresses
+  if (second === undefined && source === (first?.address ?? null)) queue.noteStop(group, until === null ? null : { key, until, reason })
 }
 
 /** Keeps what a thread has found of a host, for the others. */

@@ -95,7 +95,7 @@ test('other addresses of ours, and other providers, go on', () => {
 })
 
 test('what another has found holds here too, until it says that mail flows, or for a day', () => {
-  const { stops, wait, state } = start()
+  const { stops, wait, state, told } = start()
   const stop = { key, until: state.now + 30 * minute, step: 2, reason: 'no' }
   stops.learn(stop)
   expect(wait()).toBe(30 * minute)
@@ -103,5 +103,5 @@ test('what another has found holds here too, until it says that mail flows, or f
   expect([wait(), stops.isQuiet]).toEqual([null, true])
   stops.learn(stop)
   state.now += 2 * stopKeptMs
-  expect(wait()).toBe(null)
+  expect([wait(), told]).toEqual([null, [{ ...stop, until: null }]])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { DestinationDirectory, destinationKey } from '../../../src/mail-out/queue/destination-directory.ts'
+import { DestinationDirectory } from '../../../src/mail-out/queue/destination-directory.ts'
+import { destinationKey } from '../../../src/mail-out/queue/destination-key.ts'
 import { DueHeap } from '../../../src/platform/due-heap.ts'
 import type { Lane } from '../../../src/mail-out/queue/queue-store.ts'
 import fc from 'fast-check'

@@ -37,7 +37,7 @@ import type { Store, Upgrade } from '../platform/store/store.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
 import { derivedFrom } from '../platform/key-generations.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
-import { ErasedListing } from '../mail/suppression/suppression-list.ts'
+import { OtherForms } from '../mail/suppression/suppression-list.ts'
 import { TemplateList } from '../mail/template/template-list.ts'
 import { followKey, openSecrets } from '../senders/account/open-secrets.ts'
 
@@ -99,7 +99,7 @@ export interface Core extends Opened {
   stsPolicies: StsPolicies
   smarthostTokens: SmarthostTokens
   erasedAddress: ErasedAddress
-  erasedListing: ErasedListing
+  otherForms: OtherForms
 }
 
 /**
@@ -206,7 +206,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
     stsPolicies: new StsPolicies({ ...opened, fetch: policyFetcher(config, opened.resolver, opened.policyPort) }),
     smarthostTokens: new SmarthostTokens({ ...opened, fetch: tokenFetcher(config, opened.resolver) }, smarthostGrantOf(config)),
     erasedAddress,
-    erasedListing: new ErasedListing(db),
+    otherForms: new OtherForms(db),
   }
   return { ...loaded, ...opened }
 }

@@ -5,8 +5,7 @@ import { isId } from '../../platform/id.ts'
 import type { SuppressionFilter } from '../../mail/suppression/suppression-entries.ts'
 import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
 import { suppressionOrigins } from '../../mail/suppression/suppression-origin.ts'
-import { parsePasted } from '../../platform/smtp/mailbox.ts'
-import { addressField } from './address-field.ts'
+import { parseSuppressed } from '../../mail/suppression/suppression-address.ts'
 import { csvLine, csvText, guardOf, spreadsheetParameter } from '../operation/csv.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
 import type { Operation, QueryValues } from '../operation/operation.ts'
@@ -22,9 +21,21 @@ const maxAtOnce = 1000
 /** bytes; so many addresses of the greatest length */
 const bodyLimit = 512 * 1024
 
-const address = addressField
-  .transform((parsed) => parsed.address)
-  .meta({ description: 'An address, with or without a name. Upper and lower case do not matter.' })
+const address = z
+  .string()
+  .max(512)
+  .transform((text, ctx) => {
+    const parsed = parseSuppressed(text)
+    if (parsed.ok) return parsed.address
+    const params: CheckParams = { code: 'invalid_email', help: parsed.fault }
+    ctx.addIssue({ code: 'custom', message: 'is not a valid email address, nor a domain like @example.com', params })
+    return z.NEVER
+  })
+  .meta({
+    description:
+      'An address, with or without a name; `@example.com` stands for all addresses of that domain, but not of its subdomains. Upper and lower ' +
+      'case do not matter.',
+  })
 
 const addresses = z.array(address).min(1).max(maxAtOnce)
 const reason = z.string().max(1000).nullish().describe('For people: why this address must not get mail.')
@@ -48,7 +59,7 @@ const batchRemovalRequest = z
 export const suppression = resource<SuppressionRow>('Suppression')({
   object: 'suppression',
   id: z.string(),
-  email: [z.string().describe('In lower case.'), 'address'],
+  email: [z.string().describe('In lower case; `@example.com` stands for all addresses of the domain.'), 'address'],
   origin: z
     .enum(suppressionOrigins)
     .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`; the others stop every message.'),
@@ -150,7 +161,7 @@ const filterOf = ({ origin, email }: QueryValues<typeof filters>): SuppressionFi
 
 /** A pasted address without its name, or the beginning of one. */
 function beginningIn(text: string): string {
-  const pasted = parsePasted(text)
+  const pasted = parseSuppressed(text)
   return pasted.ok ? pasted.address : text.trim()
 }
 

@@ -1,7 +1,7 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { Submitter } from '../../mail/message/submission.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
-import type { ErasedListing, IsSuppressed } from '../../mail/suppression/suppression-list.ts'
+import type { OtherForms, IsSuppressed } from '../../mail/suppression/suppression-list.ts'
 import type { FreshSlot } from '../../mail-out/queue/handoff-limit.ts'
 import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import { firstOfLanes } from '../../mail-out/queue/waiting-lanes.ts'
@@ -22,7 +22,7 @@ export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'cha
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
-  erasedListing: ErasedListing
+  otherForms: OtherForms
   quotas: Pick<MailQuotas, 'count' | 'isCounted'>
   urgentMail: Pick<UrgentMail, 'ranked'>
   slowedMail: Pick<SlowedMail, 'take'>

@@ -4,7 +4,7 @@ import {
   findSuppressed,
   noneSuppressed,
   type AddressedMail,
-  type ErasedListing,
+  type OtherForms,
   type IsSuppressed,
 } from '../../mail/suppression/suppression-list.ts'
 import type { Database } from '../../platform/store/database.ts'
@@ -17,17 +17,17 @@ import type { AcceptanceRule } from './acceptance-rule.ts'
 export function suppressionRule(
   submissions: Submission[],
   { submitter, now }: { submitter: Submitter; now: number },
-  { db, erasedAddress, erasedListing }: { db: Database; erasedAddress: ErasedAddress; erasedListing: ErasedListing },
+  { db, erasedAddress, otherForms }: { db: Database; erasedAddress: ErasedAddress; otherForms: OtherForms },
 ): AcceptanceRule & { isSuppressed: IsSuppressed } {
   const query = { accountId: submitter.accountId, sandbox: submitter.sandbox, erasedAddress, now }
   const mail = addressedMail(submissions)
-  let condition = noneSuppressed({ ...query, isErasedListed: erasedListing.isFound }, mail)
+  let condition = noneSuppressed({ ...query, forms: otherForms.known }, mail)
   const rule = {
     guard: 'suppression' as const,
     isSuppressed: (() => false) as IsSuppressed,
     statements: () => condition,
     async onConflict() {
-      await erasedListing.look()
+      await otherForms.look()
       const addresses = [...new Set(mail.flatMap((ofTopic) => ofTopic.addresses))]
       rule.isSuppressed = await findSuppressed(db, query, addresses)
       condition = []

@@ -1,5 +1,5 @@
 import { topicFault } from '../message/send-limits.ts'
-import { parsePasted } from '../../platform/smtp/mailbox.ts'
+import { parseSuppressed } from './suppression-address.ts'
 import { parseExportTime } from './export-time.ts'
 import { plainName, type ExportShape } from './export-shape.ts'
 import type { NewSuppression } from './insert-suppression.ts'
@@ -24,7 +24,7 @@ export function exportedSuppression(
     record[columns.find((column) => record[column] !== undefined) ?? '']?.trim() ?? ''
   const text = value(shape.address)
   if (text === '') return { refused: 'there is no address. Is the file from the service that --from names?' }
-  const parsed = parsePasted(text)
+  const parsed = parseSuppressed(text)
   if (!parsed.ok) return { refused: `"${text.slice(0, 100)}" is not an address: ${parsed.fault}` }
   const expiresAt = parseExportTime(value(shape.expiresAt))
   if (expiresAt !== null && expiresAt <= now) return { refused: 'it has expired: the service would write to it again' }

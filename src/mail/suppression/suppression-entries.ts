@@ -1,12 +1,11 @@
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { isId } from '../../platform/id.ts'
-import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import type { Database, Statement, Value } from '../../platform/store/database.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { erasedNames, type ErasedAddress } from './erased-address.ts'
 import { ensureSuppression } from './insert-suppression.ts'
-import { suppressionAddress } from './suppression-address.ts'
+import { parseSuppressed, suppressionAddress } from './suppression-address.ts'
 import { entriesThatStop, listedForms, suppressionColumns, type AddressedMail, type SuppressionRow } from './suppression-list.ts'
 import { suppressionOrigins, type SuppressionOrigin } from './suppression-origin.ts'
 
@@ -18,6 +17,8 @@ export interface SuppressionFilter {
   address?: string | undefined
   /** What the address begins with. Erased addresses are only found as a whole. */
   begins?: string | undefined
+  /** Leaves out whole domains. */
+  addressesOnly?: boolean
   /** Created at or after; epoch, ms. */
   since?: number | null
   /** Created before; epoch, ms. */
@@ -45,8 +46,11 @@ export class SuppressionEntries {
   readonly #db: Database
   readonly #clock: Clock
   readonly #erasedAddress: ErasedAddress
+  readonly #addressesOnly: boolean
 
-  constructor({ db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress }) {
+  /** @param addressesOnly leaves whole domains out of what is listed */
+  constructor({ db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress }, addressesOnly = false) {
+    this.#addressesOnly = addressesOnly
     this.#db = db
     this.#clock = clock
     this.#erasedAddress = erasedAddress
@@ -94,7 +98,7 @@ export class SuppressionEntries {
   /** A page, newest first, for `listBody`. Uses the index suppression_listed, or by address the unique one. */
   page(scope: AccountScope, filter: SuppressionFilter, page: Page): Promise<SuppressionRow[]> {
     const { condition, order, params } = pageClause(page)
-    const wanted = conditionOf(this.#query(scope), filter)
+    const wanted = conditionOf(this.#query(scope), { addressesOnly: this.#addressesOnly, ...filter })
     return this.#db.slowRead<SuppressionRow>(
       `select ${suppressionColumns} from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${wanted.sql} and ${condition} ${order}`,
@@ -135,13 +139,16 @@ type ScopedQuery = AccountScope & { erasedAddress: ErasedAddress }
 /** Both use an index: the primary key, or the unique index that begins with account and address. */
 function named({ erasedAddress }: ScopedQuery, idOrAddress: string): { condition: string; params: Record<string, Value> } {
   if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
-  const parsed = parsePasted(idOrAddress)
+  const parsed = parseSuppressed(idOrAddress)
   const name = suppressionAddress(parsed.ok ? parsed.address : idOrAddress)
   const { names, params } = erasedNames(erasedAddress, name)
   return { condition: `address in (:name, ${names})`, params: { name, ...params } }
 }
 
-function conditionOf(query: ScopedQuery, { origins, topic, address, begins, since = null, until = null }: SuppressionFilter) {
+function conditionOf(
+  query: ScopedQuery,
+  { origins, topic, address, begins, addressesOnly, since = null, until = null }: SuppressionFilter,
+) {
   const { condition, params: names } = address === undefined ? { condition: null, params: {} } : named(query, address)
   const kinds = suppressionOrigins.filter((origin) => origins?.includes(origin))
   const conditions = [
@@ -149,6 +156,7 @@ function conditionOf(query: ScopedQuery, { origins, topic, address, begins, sinc
     ...(origins === undefined ? [] : [`origin in (${kinds.map((origin) => `'${origin}'`).join(', ') || 'null'})`]),
     ...(topic === undefined ? [] : [`(origin <> 'unsubscribe' or topic = :topic)`]),
     ...(condition === null ? [] : [condition]),
+    ...(addressesOnly ? ["address not like '@%'"] : []),
     // Nothing but the two bounds, so that the index by address is used; no address has a character beyond.
     ...(begins === undefined ? [] : ['address >= :begins and address < :beyond']),
     ...(since === null ? [] : ['created_at >= :since']),

@@ -2,10 +2,10 @@ import { scopeParams, type AccountScope } from '../../senders/account/account-sc
 import type { Database, Row, Statement, Value } from '../../platform/store/database.ts'
 import { namedValues } from '../../platform/store/named-values.ts'
 import { erasedDomain, erasedForms, type ErasedAddress } from './erased-address.ts'
-import { suppressionAddress } from './suppression-address.ts'
+import { suppressionAddress, wholeDomainOf } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** Addresses per query, each in two forms. The statement's text depends on their number. */
+/** Addresses per query, each in three forms. The statement's text depends on their number. */
 const addressesAtOnce = 50
 
 /** Recipients' addresses, and the topic they can unsubscribe from: '' for mail without a topic, null if they cannot unsubscribe. */
@@ -43,11 +43,18 @@ interface SuppressionQuery extends AccountScope {
   now: number
 }
 
+/** What stands for an address in the list: itself, its domain, or what replaced it when it was erased. */
+const formsOf = ({ erasedAddress }: Pick<SuppressionQuery, 'erasedAddress'>, address: string): string[] => [
+  suppressionAddress(address),
+  wholeDomainOf(address),
+  ...erasedForms(erasedAddress, address),
+]
+
 /** The entries in force for these addresses, in whatever form they are listed. */
 const entriesFor = (query: SuppressionQuery, addresses: string[]): Entries =>
   entriesNamed(
     query,
-    addresses.flatMap((address) => [suppressionAddress(address), ...erasedForms(query.erasedAddress, address)]),
+    addresses.flatMap((address) => formsOf(query, address)),
   )
 
 interface Entries {
@@ -88,7 +95,7 @@ export async function findSuppressed(db: Pick<Database, 'read'>, query: Suppress
     }
   }
   return (address, topic) => {
-    const forms = [suppressionAddress(address), ...erasedForms(query.erasedAddress, address)]
+    const forms = formsOf(query, address)
     return forms.some((listed) => all.has(listed) || (topic !== null && byTopic.has(`${topic} ${listed}`)))
   }
 }
@@ -110,7 +117,7 @@ export async function entriesThatStop(
   }
   const stopping = new Map<string, SuppressionRow>()
   for (const address of addresses) {
-    const forms = [suppressionAddress(address), ...erasedForms(query.erasedAddress, address)]
+    const forms = formsOf(query, address)
     const entry = found.find((each) => forms.includes(each.address))
     if (entry) stopping.set(address, entry)
   }
@@ -119,52 +126,73 @@ export async function entriesThatStop(
 
 /** Uses the partial index suppression_erased, which is empty where nobody was erased. */
 const erasedIsListed = `exists (select 1 from suppression where address like '%@${erasedDomain}')`
+/** Uses the partial index suppression_other_form, which is empty where no domain is listed either. */
+const otherFormIsListed = `exists (select 1 from suppression where address like '@%' or address like '%@${erasedDomain}')`
 
-/** Whether a list has an erased address, as far as is known: while none has, acceptance need not look for them. */
-export class ErasedListing {
+/** In which forms a list has entries beside plain addresses, as far as is known: whole domains alone, or erased addresses too. */
+type ListedForms = 'plain' | 'domains' | 'all'
+
+/** What is known of that. While a form is not listed, acceptance need not look for it. */
+export class OtherForms {
   readonly #db: Pick<Database, 'read'>
-  #isFound = false
+  #known: ListedForms = 'plain'
 
   constructor(db: Pick<Database, 'read'>) {
     this.#db = db
   }
 
-  get isFound(): boolean {
-    return this.#isFound
+  get known(): ListedForms {
+    return this.#known
   }
 
   async look(): Promise<void> {
-    if (this.#isFound) return
-    const found = await this.#db.read(`select cast(1 as bigint) as found where ${erasedIsListed}`)
-    this.#isFound = found.length > 0
+    if (this.#known === 'all') return
+    const [found] = await this.#db.read<{ erased: number }>(
+      `select cast(case when ${erasedIsListed} then 1 else 0 end as bigint) as erased where ${otherFormIsListed}`,
+    )
+    if (found) this.#known = found.erased === 1 ? 'all' : 'domains'
   }
 }
 
-const freeIf = (from: string, isErasedSearched: boolean): string =>
+/** What must not be listed where only these forms are searched. */
+const unsearched: Record<ListedForms, string> = {
+  plain: `and not ${otherFormIsListed}`,
+  domains: `and not ${erasedIsListed}`,
+  all: '',
+}
+
+const freeIf = (from: string, searched: ListedForms): string =>
   `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))
-   ${isErasedSearched ? '' : `and not ${erasedIsListed}`}`
+   ${unsearched[searched]}`
 
 /** The text for one address, which nearly all mail has. */
-const oneIsFree = freeIf(entriesFrom(':a0'), false)
+const oneIsFree = freeIf(entriesFrom(':a0'), 'plain')
+
+type FreedomQuery = SuppressionQuery & { forms: ListedForms }
 
 /**
- * Statements that make their batch fail if one of the addresses is on the list. They do not search for erased addresses while none is
- * listed, and fail once one is.
+ * Statements that make their batch fail if one of the addresses is on the list. They search only for `forms`, and fail if an entry has
+ * another one.
  */
-export function noneSuppressed(query: SuppressionQuery & { isErasedListed: boolean }, mail: AddressedMail[]): Statement[] {
+export function noneSuppressed(query: FreedomQuery, mail: AddressedMail[]): Statement[] {
   return mail.flatMap(({ addresses, topic }) => inPieces(addresses).map((piece) => noneListed(query, piece, topic)))
 }
 
-function noneListed(query: SuppressionQuery & { isErasedListed: boolean }, addresses: string[], topic: string | null): Statement {
+function noneListed(query: FreedomQuery, addresses: string[], topic: string | null): Statement {
   const [only = ''] = addresses
-  const { accountId, sandbox, now, isErasedListed } = query
-  if (!isErasedListed && addresses.length === 1) {
+  const { accountId, sandbox, now, forms } = query
+  if (forms === 'plain' && addresses.length === 1) {
     const params = { accountId, sandbox: sandbox ? 1 : 0, now, a0: suppressionAddress(only), topic }
     return { sql: oneIsFree, params, expect: 1, guard: 'suppression' }
   }
-  const { from, params } = isErasedListed ? entriesFor(query, addresses) : entriesNamed(query, addresses.map(suppressionAddress))
-  return { sql: freeIf(from, isErasedListed), params: { ...params, topic }, expect: 1, guard: 'suppression' }
+  const { from, params } = forms === 'all' ? entriesFor(query, addresses) : entriesNamed(query, namesIn(forms, addresses))
+  return { sql: freeIf(from, forms), params: { ...params, topic }, expect: 1, guard: 'suppression' }
 }
+
+const namesIn = (forms: 'plain' | 'domains', addresses: string[]): string[] =>
+  forms === 'plain'
+    ? addresses.map(suppressionAddress)
+    : addresses.flatMap((address) => [suppressionAddress(address), wholeDomainOf(address)])
 
 /**
  * The form in which to list each of these addresses: as it is, or its replacement if it was erased and is still listed. Otherwise importing

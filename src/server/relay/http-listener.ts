@@ -10,6 +10,7 @@ import { startHttpServer, type HttpServer } from '../../api/http/server.ts'
 import { TrackingResponder } from '../../api/http/tracking-responder.ts'
 import { derivedFrom } from '../../platform/key-generations.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
+import { SuppressionEntries } from '../../mail/suppression/suppression-entries.ts'
 import { apiServicesOf } from './api-services.ts'
 import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
@@ -33,6 +34,8 @@ export function openApi(services: Services, tools: ListenerTools, stops: Stop[])
 export function openHttp(services: Services, tools: ListenerTools, { api, operations }: OpenedApi): Promise<HttpServer> {
   const { config, certificates, people, shares, loadDashboard } = services
   const bodyRoom = new BodyBudget()
+  // The clients of other services know of addresses alone.
+  const suppressions = new SuppressionEntries(services, true)
   const { http, hostname, messageSizeLimit, submission, baseUrl, trustedProxies, webhooks } = config
   return startHttpServer({
     ...services,
@@ -51,7 +54,7 @@ export function openHttp(services: Services, tools: ListenerTools, { api, operat
     dashboard: config.dashboard.enabled ? new Dashboard({ ...services, baseUrl, load: loadDashboard }) : null,
     operations,
     compatApis: config.compat.enabled
-      ? compatApis({ ...services, ...api, hostname, messageSizeLimit, traceClients: submission.traceClients, bodyRoom })
+      ? compatApis({ ...services, ...api, suppressions, hostname, messageSizeLimit, traceClients: submission.traceClients, bodyRoom })
       : [],
   })
 }

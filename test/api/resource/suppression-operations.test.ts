@@ -6,6 +6,7 @@ import { exportShapes } from '../../../src/mail/suppression/export-shape.ts'
 import { importSuppressions } from '../../../src/mail/suppression/import-suppressions.ts'
 import { insertSuppression } from '../../../src/mail/suppression/insert-suppression.ts'
 import { SuppressionEntries } from '../../../src/mail/suppression/suppression-entries.ts'
+import { findSuppressed } from '../../../src/mail/suppression/suppression-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 
@@ -145,6 +146,7 @@ test('what is exported is imported again byte for byte, whatever an address begi
   expect((await call('POST', '', { emails, reason: '=HYPERLINK(1), \'so\' "it" is' })).status).toBe(201)
   const at = { sourceId: null, reason: null, createdAt: 1_700_000_000_123 }
   await db.write([
+    insertSuppression(scope, { ...at, address: '@whole.example', origin: 'manual' }),
     insertSuppression(scope, { ...at, address: '-x@example.com', origin: 'unsubscribe', topic: 'news' }),
     insertSuppression(scope, { ...at, address: '+y@example.com', origin: 'bounce', expiresAt: 4_000_000_000_000 }),
   ])
@@ -160,7 +162,7 @@ test('what is exported is imported again byte for byte, whatever an address begi
     { db, clock, erasedAddress },
     { scope: other, file, shape: exportShapes.sterna, origin: null, topic: '' },
   )
-  expect(result).toMatchObject({ imported: 8, refused: 0 })
+  expect(result).toMatchObject({ imported: 9, refused: 0 })
   const sorted = (text: string): string[] => text.split('\r\n').toSorted()
   expect(sorted(await download(otherKey))).toEqual(sorted(exported))
 })
@@ -176,4 +178,29 @@ test('an address is understood as somebody pasted it', async () => {
   expect(refused.body.errors?.[0]).toMatchObject({ help: expect.stringContaining('There is no address in "Lee"') })
   expect((await call('POST', '/batch/remove', { emails: ['Bob <BOB@example.com> '] })).status).toBe(200)
   expect(await emails()).toEqual(['ann@example.com'])
+})
+
+test('a whole domain is suppressed, found, exported, imported and removed, and other domains are not', async () => {
+  const { call, emails, db, clock, scope } = await startApi()
+  const added = await call('POST', '', { email: ' @Example.COM ', reason: 'a competitor' })
+  expect(added.status).toBe(201)
+  expect((await call('GET', '/@EXAMPLE.com')).body).toMatchObject({ id: added.body.id, email: '@example.com', origin: 'manual' })
+  expect(await emails('?email=@exam')).toEqual(['@example.com'])
+  for (const email of ['@', '@exa mple', 'ann@@example.com', '@ann@example.com'])
+    expect(await call('POST', '', { email })).toMatchObject({ status: 422, body: { name: 'validation_error' } })
+  const query = { ...scope, erasedAddress: (address: string) => address, now: 0 }
+  const isSuppressed = await findSuppressed(db, query, ['ann@EXAMPLE.com', 'bob@mail.example.com', 'bob@other.example'])
+  expect(['ann@EXAMPLE.com', 'bob@mail.example.com', 'bob@other.example'].map((address) => isSuppressed(address, null))).toEqual([
+    true,
+    false,
+    false,
+  ])
+  const ofOthers = await new SuppressionEntries({ db, clock, erasedAddress: query.erasedAddress }, true).page(
+    scope,
+    {},
+    { limit: 10, after: null, before: null },
+  )
+  expect(ofOthers).toEqual([])
+  expect((await call('DELETE', '/%40example.com')).status).toBe(200)
+  expect(await emails()).toEqual([])
 })

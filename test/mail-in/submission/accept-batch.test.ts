@@ -18,7 +18,7 @@ import { settableClock } from '../../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../../support/submission-fixture.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
-import { ErasedListing } from '../../../src/mail/suppression/suppression-list.ts'
+import { OtherForms } from '../../../src/mail/suppression/suppression-list.ts'
 
 const submitter = { accountId: 'acc_1', domainId: null, sandbox: false }
 const idempotency = { operation: 'send-batch', key: 'k', fingerprint: 'f' }
@@ -58,7 +58,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     accounts,
     quotas: new MailQuotas({ db: counted, clock, log: silentLog, policies: accountPolicies(db) }),
     erasedAddress,
-    erasedListing: new ErasedListing(db),
+    otherForms: new OtherForms(db),
     uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock, secrets: secretsFrom(Buffer.alloc(32)), owner: 'node_1' }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),

@@ -23,7 +23,7 @@ import { testDatabase } from '../../support/test-database.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
 import { testReprieve } from '../../support/test-reprieve.ts'
-import { ErasedListing } from '../../../src/mail/suppression/suppression-list.ts'
+import { OtherForms } from '../../../src/mail/suppression/suppression-list.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
@@ -113,7 +113,7 @@ async function startQueue(db: Database): Promise<Relay> {
     changes: aloneWithChanges,
     log: silentLog,
     erasedAddress,
-    erasedListing: new ErasedListing(db),
+    otherForms: new OtherForms(db),
     queue: newQueue(),
     urgentMail: { ranked: (submission) => submission },
     slowedMail: { take: () => undefined },

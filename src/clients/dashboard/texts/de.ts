@@ -948,7 +948,8 @@ export const de: Texts = {
   },
   suppressions: {
     add: 'Adressen hinzufügen',
-    addText: 'Diese Adressen bekommen keine E-Mails von Ihnen, bis Sie sie hier entfernen.',
+    addText:
+      'Diese Adressen bekommen keine E-Mails von Ihnen, bis Sie sie hier entfernen. „@example.com“ steht für alle Adressen dieser Domain.',
     addresses: 'Adressen, eine pro Zeile',
     reasonLabel: 'Grund, für Ihr Team',
     someRefused: (n: number) =>

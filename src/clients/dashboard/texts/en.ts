@@ -961,7 +961,7 @@ export const en = {
   },
   suppressions: {
     add: 'Add addresses',
-    addText: 'These addresses get no mail from you until you remove them here.',
+    addText: 'These addresses get no mail from you until you remove them here. “@example.com” is for all addresses of that domain.',
     addresses: 'Addresses, one per line',
     reasonLabel: 'Reason, for your team',
     someRefused: (n: number) => (n === 1 ? 'One was refused. The others were added.' : `${n} were refused. The others were added.`),

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { BaseServices } from '../../platform/base-services.ts'
 import { reportPathOf, type ReportService } from '../../platform/config/report-services.ts'
 import { SternaError } from '../../platform/errors.ts'
@@ -77,6 +78,8 @@ export class SmarthostReports {
     for (let done = 0; done < reports.length; done += storedAtOnce) {
       const stored = await Promise.all(reports.slice(done, done + storedAtOnce).map((report) => this.#keep(service, report, address)))
       taken += stored.filter(Boolean).length
+      // What is not ours is told by its token alone, and nothing is waited for.
+      await yieldToEventLoop()
     }
     return { taken, ignored: ignored + reports.length - taken }
   }

@@ -6,6 +6,8 @@ import { ownNames, type RouteServices } from '../mail-out/delivery/route.ts'
 import type { Address } from '../platform/smtp/address.ts'
 import { Examinations } from '../upkeep/doctor/examinations.ts'
 import { examination, examineNodes } from '../upkeep/doctor/run-doctor.ts'
+import type { RoutedMail } from '../mail-out/smarthost/choose-route.ts'
+import { explainRoute } from '../upkeep/doctor/explain-route.ts'
 import { explainAddress } from '../upkeep/doctor/explain-address.ts'
 import { ownAddresses, ownRecords } from '../upkeep/doctor/own-addresses.ts'
 import { listNodes } from '../platform/store/node-rows.ts'
@@ -71,6 +73,7 @@ export function coreServices(services: Core & OwnServices) {
         sources: config.delivery.sourceAddresses,
         stsPolicies: config.delivery.mtaSts ? services.stsPolicies : null,
       }),
+    explainRoute: (mail: RoutedMail) => explainRoute(mail, { ...services, route: routeOf(services) }),
   }
 }
 

@@ -18,6 +18,8 @@ import { signatureLifetimeMs } from '../mail-out/delivery/dkim-sign.ts'
 import { policyFetcher } from '../mail-out/delivery/policy-fetcher.ts'
 import { StsPolicies } from '../mail-out/mta-sts/sts-policies.ts'
 import { smarthostGrantOf } from '../mail-out/oauth/smarthost-grant.ts'
+import { SmarthostRoutes } from '../mail-out/smarthost/smarthost-routes.ts'
+import { Smarthosts } from '../mail-out/smarthost/smarthosts.ts'
 import { SmarthostTokens } from '../mail-out/oauth/smarthost-tokens.ts'
 import { tokenFetcher } from '../mail-out/delivery/token-fetcher.ts'
 import { dnsResolver, type DnsResolver } from '../platform/dns/dns-resolver.ts'
@@ -97,6 +99,8 @@ export interface Core extends Opened {
   policies: AccountPolicies
   quotas: MailQuotas
   stsPolicies: StsPolicies
+  smarthosts: Smarthosts
+  smarthostRoutes: SmarthostRoutes
   smarthostTokens: SmarthostTokens
   erasedAddress: ErasedAddress
   otherForms: OtherForms
@@ -186,7 +190,9 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const policies = new AccountPolicies({ ...opened, accounts })
   const sendingDomains = new SendingDomains({ ...opened, audit, policies, settings: domainSettings(config) })
   const quotas = new MailQuotas({ ...opened, policies })
-  for (const part of [accounts, policies, apiKeys, sendingDomains]) await part.load()
+  const smarthosts = new Smarthosts(opened)
+  const smarthostRoutes = new SmarthostRoutes(opened)
+  for (const part of [accounts, policies, apiKeys, sendingDomains, smarthosts, smarthostRoutes]) await part.load()
   const people = await openPeople({ ...opened, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const largeWorker = new LargeWorker(log)
   const templates = new TemplateList({ db, clock, changes, work: largeWorker.templateWork })
@@ -203,6 +209,8 @@ export async function loadCore(opened: Opened): Promise<Core> {
     largeWorker,
     policies,
     quotas,
+    smarthosts,
+    smarthostRoutes,
     stsPolicies: new StsPolicies({ ...opened, fetch: policyFetcher(config, opened.resolver, opened.policyPort) }),
     smarthostTokens: new SmarthostTokens({ ...opened, fetch: tokenFetcher(config, opened.resolver) }, smarthostGrantOf(config)),
     erasedAddress,

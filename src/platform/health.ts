@@ -18,6 +18,8 @@ const messages = {
   smarthost_login:
     'The smarthost refuses our login. Mail waits and does not bounce. The log has its reply: ' +
     'correct delivery.smarthost_user and the password, and restart. With OAuth 2, sterna doctor says what the reply means.',
+  smarthost_refuses:
+    'Smarthosts refuse our login: {problem}. Mail that goes by them waits and does not bounce. Correct them with sterna smarthost change.',
   smarthost_off:
     'There are no access tokens for the smarthost, so mail waits and does not bounce. Nothing is tried again by itself: {reason} Once that is ' +
     'mended, run sterna smarthost retry.',

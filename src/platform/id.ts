@@ -30,6 +30,8 @@ type IdPrefix =
   | 'prv'
   | 'use'
   | 'tlr'
+  | 'sh'
+  | 'rt'
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

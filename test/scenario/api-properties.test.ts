@@ -11,6 +11,7 @@ import { encodedBody } from '../support/encoded-body.ts'
 import type { Fitting } from '../support/fitting.ts'
 import { fittingObjects } from '../support/fitting-objects.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
+import { keepSmarthost } from '../support/keep-smarthost.ts'
 import { keepStsPolicy } from '../support/keep-sts-policy.ts'
 import { keepTlsReport } from '../support/keep-tls-report.ts'
 import { KnownPaths } from '../support/known-paths.ts'
@@ -135,6 +136,7 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
     feedbackId,
     tlsReportId: await keepTlsReport(relay.relay.services),
     stsDomain: await keepStsPolicy(relay.relay.services),
+    ...(await keepSmarthost(relay.relay.services)),
   })
   for (const place of Object.keys(objects)) known.addPath(pathTo(place, objects, { exists: true }))
   known.add('/compat/mailgun/v3/{domain}', { domain: 'sender.example' })

@@ -8,6 +8,7 @@ import { namesOf, needsKey, type Operation } from '../../src/api/operation/opera
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { makeCallers, type Caller } from '../support/callers.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
+import { keepSmarthost } from '../support/keep-smarthost.ts'
 import { keepStsPolicy } from '../support/keep-sts-policy.ts'
 import { keepTlsReport } from '../support/keep-tls-report.ts'
 import { makeObjects, pathTo, plantedSecret } from '../support/owned-objects.ts'
@@ -39,6 +40,7 @@ beforeAll(async () => {
     feedbackId,
     tlsReportId: await keepTlsReport(relay.relay.services),
     stsDomain: await keepStsPolicy(relay.relay.services),
+    ...(await keepSmarthost(relay.relay.services)),
   })
 })
 

@@ -5,6 +5,7 @@ import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
 import { namesOf, type Operation } from '../../src/api/operation/operation.ts'
 import type { Row } from '../../src/platform/store/database.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
+import { keepSmarthost } from '../support/keep-smarthost.ts'
 import { keepStsPolicy } from '../support/keep-sts-policy.ts'
 import { keepTlsReport } from '../support/keep-tls-report.ts'
 import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
@@ -110,6 +111,7 @@ beforeAll(async () => {
     feedbackId: await keepReturnedMail(relay.relay.services, own),
     tlsReportId: await keepTlsReport(relay.relay.services),
     stsDomain: await keepStsPolicy(relay.relay.services),
+    ...(await keepSmarthost(relay.relay.services)),
   }
   liveObjects = await makeObjects(relay.call, about)
   await relay.call('POST', '/api/templates', { name: 'Shared', alias: 'shared', subject: 'Hello', html: '<p>Hello</p>' })

@@ -17,7 +17,7 @@ import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
 import { Ipv6Refusals } from '../../src/mail-out/delivery/ipv6-refusals.ts'
 import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troubles.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
-import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
+import { LoginGates } from '../../src/mail-out/delivery/login-gates.ts'
 import { SmarthostAccess } from '../../src/mail-out/delivery/smarthost-access.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import type { TlsSession } from '../../src/mail-out/delivery/tls-session.ts'
@@ -165,6 +165,7 @@ export function testDelivery(
       smarthost: null,
       random: Math.random,
     },
+    smarthosts: new Map(),
     health: new HostHealth(() => 0),
     contents: new ContentRequests(() => {}),
     eachServer: eachServer ?? [resolver],
@@ -179,7 +180,7 @@ export function testDelivery(
       classicalHosts: new ClassicalHosts((host) => classicalHosts.push(host)),
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(now),
-      loginGate: new LoginGate(() => {}),
+      loginGates: new LoginGates(() => {}),
       smarthostAccess: new SmarthostAccess(() => {}),
       lease,
     },

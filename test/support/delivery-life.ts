@@ -127,3 +127,24 @@ export async function useSmarthostToken({ relay: { services }, clock }: TestRela
   await tokens.keepUp()
   expect(await services.db.read('select serial from smarthost_token')).toEqual([{ serial: 4 }])
 }
+
+/** A smarthost and a route are made, changed and removed; one of an account goes with it. */
+export async function routeMail({ relay: { services } }: TestRelay): Promise<void> {
+  const { smarthosts, smarthostRoutes } = services
+  const login = { user: 'relay', password: 'secret' }
+  const { id } = await smarthosts.create({ name: 'life', host: 'smtp.relay.example', login })
+  expect(await smarthosts.change('life', { port: 2525 })).toMatchObject({ port: 2525, login, revision: 1 })
+  const given = { accountId: 'acc_gone', sendingDomain: null, recipientDomain: 'life.example', provider: null, via: 'life' }
+  const route = await smarthostRoutes.create(given)
+  await expect(smarthosts.remove('life')).rejects.toThrow(/Routes name the smarthost/)
+  await expect(smarthostRoutes.create(given)).rejects.toThrow(/for the same mail/)
+  await expect(smarthostRoutes.change(route.id, { via: 'nowhere' })).rejects.toThrow(/There is no smarthost nowhere/)
+  expect(await smarthostRoutes.change(route.id, { via: 'direct' })).toMatchObject({ via: 'direct', revision: 1 })
+  await Promise.all([smarthosts.load(), smarthostRoutes.load()])
+  expect(smarthosts.get(id)).toMatchObject({ name: 'life', login })
+  await smarthostRoutes.removeAll('acc_gone')
+  await smarthosts.remove(id)
+  expect([smarthosts.list(), smarthostRoutes.list()]).toEqual([[], []])
+  // Its password is sealed anew when the key changes.
+  await smarthosts.create({ name: 'kept', host: 'smtp.relay.example', login })
+}

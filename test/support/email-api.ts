@@ -108,6 +108,7 @@ const queueFor = (services: ApiServices, outcomes: Map<string, Outcome[]>, deliv
     {
       ...services,
       nodes: aloneAs('node_1'),
+      choicesFor: () => null,
       isResolverSuspect: () => false,
       isSuspended: () => false,
       holdsMail: () => false,
@@ -126,7 +127,6 @@ const queueFor = (services: ApiServices, outcomes: Map<string, Outcome[]>, deliv
     },
     {
       giveUpAfterMs: 48 * 60 * minute,
-      viaSmarthost: false,
     },
   )
 

@@ -13,7 +13,7 @@ import { standardTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.
 import { Ipv6Refusals } from '../../src/mail-out/delivery/ipv6-refusals.ts'
 import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troubles.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
-import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
+import { LoginGates } from '../../src/mail-out/delivery/login-gates.ts'
 import { SmarthostAccess } from '../../src/mail-out/delivery/smarthost-access.ts'
 import { trustContexts } from '../../src/mail-out/delivery/tls-policy.ts'
 import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
@@ -21,6 +21,7 @@ import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
 const services = {
+  smarthosts: new Map(),
   route: {
     resolver: fakeResolver({ 'example.com': { a: ['127.0.0.1'] } }),
     guard: { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] },
@@ -43,7 +44,7 @@ const services = {
     classicalHosts: new ClassicalHosts(() => {}),
     pipelining: new PipeliningTroubles(),
     sessions: new TlsSessions(Date.now),
-    loginGate: new LoginGate(() => {}),
+    loginGates: new LoginGates(() => {}),
     smarthostAccess: new SmarthostAccess(() => {}),
     lease: new LeaseDeadline(),
   },

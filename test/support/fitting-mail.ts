@@ -60,6 +60,9 @@ export function templates({ call, next }: MakerServices): Makers {
 /** Live mail to a destination whose servers cannot be looked up. */
 export function queues({ relay, call, next }: MakerServices): Makers {
   const waiting = async (): Promise<Fitting> => {
+    // By a route that another request has made, the mail might rest with a smarthost that is down.
+    const { smarthostRoutes } = relay.relay.services
+    for (const { id, recipientDomain } of smarthostRoutes.byAge()) if (recipientDomain === null) await smarthostRoutes.remove(id)
     const domain = `waiting${next()}.example`
     relay.dns.zone[domain] = 'servfail'
     await relay.send(`user@${domain}`)

@@ -19,7 +19,16 @@ export async function made(call: Call, path: string, body: unknown): Promise<any
  */
 export async function makeObjects(
   call: Call,
-  own: { accountId: string; domain: string; userId: string; feedbackId: string; tlsReportId: string; stsDomain: string },
+  own: {
+    accountId: string
+    domain: string
+    userId: string
+    feedbackId: string
+    tlsReportId: string
+    stsDomain: string
+    smarthostId: string
+    routeId: string
+  },
 ): Promise<Record<string, string>> {
   const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
   const webhook = await make('/api/webhooks', {
@@ -72,6 +81,8 @@ export async function makeObjects(
     '/api/feedback/{id}': own.feedbackId,
     '/api/tls-reports/{id}': own.tlsReportId,
     '/api/mta-sts/{domain}': own.stsDomain,
+    '/api/smarthosts/{id}': own.smarthostId,
+    '/api/routes/{id}': own.routeId,
     '/api/queue/{domain}': own.domain,
   }
 }

@@ -18,7 +18,7 @@ import { ChangeLog } from '../../src/platform/store/change-log.ts'
 import { ConflictError } from '../../src/platform/store/database.ts'
 import { cancelClaimed } from '../../src/notify/webhook/webhook-delivery-store.ts'
 import { keepCertificates } from './certificate-life.ts'
-import { keepClassicalHost, stopProvider, useSmarthostToken, useStsPolicy } from './delivery-life.ts'
+import { keepClassicalHost, routeMail, stopProvider, useSmarthostToken, useStsPolicy } from './delivery-life.ts'
 import { hearOfDomains } from './domain-report-life.ts'
 import { forgetRecipient } from './erasure-life.ts'
 import { startFakeMx } from './fake-mx.ts'
@@ -76,6 +76,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await stopProvider(relay)
   await reportOnTls(relay)
   await useStsPolicy(relay)
+  await routeMail(relay)
   await useSmarthostToken(relay)
   await keepPeople(relay, (...argv) => command(relay, ...argv))
   await keepDomains(relay)

@@ -26,6 +26,8 @@ export const explanation = z
     route: z.object({
       hosts: z.array(z.object({ name: z.string(), address: z.string(), port: z.int() })).describe('In the order in which they are tried.'),
       via_smarthost: z.boolean(),
+      route_id: z.string().nullable().describe('The route that decides, of mail that no route names the sender of; null: none.'),
+      depends_on_sender: z.boolean().describe('Whether routes send mail of some accounts or domains another way: see `routes.explain`.'),
     }),
     tls: z.object({
       policy: z.enum(tlsPolicies).describe('What the setting `delivery.recipient_tls` requires. An account may have a list of its own.'),
@@ -62,14 +64,20 @@ export const explainOperations = (services: Needs<'explain'>): Operation[] => [
     handle: async ({ query: { to } }) => {
       const parsed = parsePasted(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
-      const { next, reason, hosts, viaSmarthost, tlsPolicy, sts, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
+      const explained = await services.explain(parsed)
+      const { next, reason, hosts, tlsPolicy, sts, tlsEnforcedBy, suppressions, queue } = explained
       return {
         object: 'explanation' as const,
         to: parsed.address,
         destination: parsed.domain,
         next,
         reason,
-        route: { hosts: hosts.map(({ name, address, port }) => ({ name, address, port })), via_smarthost: viaSmarthost },
+        route: {
+          hosts: hosts.map(({ name, address, port }) => ({ name, address, port })),
+          via_smarthost: explained.viaSmarthost,
+          route_id: explained.routeId,
+          depends_on_sender: explained.dependsOnSender,
+        },
         tls: { policy: tlsPolicy, mta_sts: sts && stsAnswer(sts), enforced_by: tlsEnforcedBy },
         suppressions: suppressions.map((entry) => ({
           account_id: entry.account_id,

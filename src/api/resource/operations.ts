@@ -17,6 +17,8 @@ import { feedbackOperations } from './feedback-operations.ts'
 import { findOperations } from './find-operations.ts'
 import { metricsOperations } from './metrics-operations.ts'
 import { smarthostReportOperations } from './smarthost-report-operations.ts'
+import { namedSmarthostOperations } from './named-smarthost-operations.ts'
+import { routeOperations } from './route-operations.ts'
 import { smarthostOperations } from './smarthost-operations.ts'
 import { mtaStsOperations } from './mta-sts-operations.ts'
 import { shapingOperations } from './shaping-operations.ts'
@@ -76,6 +78,8 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...shapingOperations(services),
     ...smarthostOperations(services),
     ...smarthostReportOperations(services),
+    ...namedSmarthostOperations(services),
+    ...routeOperations(services),
     ...metricsOperations(services),
     ...sessionOperations(services),
     ...passwordOperations(services),

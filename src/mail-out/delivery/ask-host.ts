@@ -6,6 +6,7 @@ import type { Transfer } from './mx-connection.ts'
 import type { OutgoingMessage } from './outgoing-message.ts'
 import { openConnection } from './open-connection.ts'
 import { deferral, type HostOutcome } from './outcome.ts'
+import type { LoginGate } from './smarthost-login.ts'
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { DeliverServices, Transferring } from './transferring.ts'
@@ -135,12 +136,17 @@ function noteTransfer(
     use.isUncertain = true
     return transfer
   }
-  const { loginGate } = services.connection
-  if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
-  else if (draft.last?.host.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
+  const smarthost = draft.last?.host.smarthost
+  if (smarthost) noteLogin(transfer, services.connection.loginGates.of(smarthost))
   if (transfer.sent) {
     use.begun++
     draft.selectors = job.signingKeys.map(({ selector }) => selector)
   }
   return transfer
+}
+
+/** Whether the smarthost still takes our mail. */
+function noteLogin({ outcome, lacksLogin }: HostOutcome, gate: LoginGate): void {
+  if (lacksLogin && outcome.type === 'deferred') gate.refused(outcome.reason)
+  else if (outcome.type === 'delivered') gate.taken()
 }

@@ -1,6 +1,7 @@
 import type { BounceCategory, RefusalPhase } from '../../mail/bounce-parser/refusal.ts'
 import type { AddedField } from '../../mail/message/added-field.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
+import type { Choices } from '../smarthost/choose-route.ts'
 import type { TrackingPlan } from '../../readers/tracking/tracked-message.ts'
 import { textOfUnknown, type Transport } from './transport-facts.ts'
 import type { Demands } from './transport-policy.ts'
@@ -59,6 +60,8 @@ export interface Attempt {
   selectors: string[]
   /** JSON of `TranscriptLine[]`: one text crosses threads more cheaply than its lines. */
   transcript: string
+  /** True if the host is a smarthost: what it accepts is on its way, but not delivered. */
+  viaSmarthost?: true
   /** Set if no host of the destination is to be tried for a while. */
   backoff?: HostBackoff | undefined
 }
@@ -113,6 +116,8 @@ export interface DeliveryJob extends Demands {
   destination: string
   /** True if the DNS said at an earlier attempt that the mail has nowhere to go: then every name server is asked, bypassing caches. */
   isSecondLook: boolean
+  /** Where it goes; default: as the settings say, like all mail for the destination. */
+  choices?: Choices
   /** A name of the sender known to have an MX record: name servers that do not find it are not believed. */
   knownName: string | null
   recipients: DeliveryRecipient[]

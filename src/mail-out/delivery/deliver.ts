@@ -1,12 +1,14 @@
 import { messageOf } from '../../platform/errors.ts'
 import { listsMx } from '../mta-sts/sts-policy.ts'
 import { inOrder } from './address-order.ts'
-import type { Attempt, DeliveryJob, HostBackoff, Outcome, Postponed } from './attempt.ts'
+import { unconnectedAttempt, type Attempt, type DeliveryJob, type HostBackoff, type Outcome, type Postponed } from './attempt.ts'
 import { destinationGroup } from './destination-group.ts'
 import { attemptOf, draftFor } from './draft.ts'
+import { backoffFor } from './host-health.ts'
 import { findRoute } from './find-route.ts'
 import { messagesOf, unclean } from './leaving-message.ts'
 import { deferral } from './outcome.ts'
+import { smarthostFor } from './follow-choice.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
 import type { StsFound } from './sts-lookup.ts'
 import type { DomainSts } from './transport-policy.ts'
@@ -18,7 +20,7 @@ type OnAttempt = (result: Attempt | Postponed) => void
 /**
  * One attempt to deliver one message to the recipients of one domain.
  *
- * 1. route       the smarthost, or MX hosts by preference (RFC 5321 5.1)
+ * 1. route       a smarthost, or MX hosts by preference (RFC 5321 5.1)
  * 2. TLS policy  what the message requires of the connection (RFC 7435)
  * 3. encode      what not every host accepts; add tracking
  * 4. sign        DKIM over the bytes about to leave
@@ -29,15 +31,49 @@ type OnAttempt = (result: Attempt | Postponed) => void
  */
 export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: DeliverServices): Promise<boolean> {
   const use: ContentUse = { begun: 0, done: 0, isUncertain: false }
-  await deliverAll(job, onAttempt, { services, use })
+  if (job.choices) await deliverByChoice(job, onAttempt, { services, use })
+  else await deliverAll(job, onAttempt, { services, use })
   return use.begun === use.done && !use.isUncertain
 }
 
-async function deliverAll(
+/** The same by the smarthost that the job's routes lead to, or by none. */
+async function deliverByChoice(
   job: DeliveryJob,
   onAttempt: OnAttempt,
   { services, use }: Pick<Transferring, 'services' | 'use'>,
 ): Promise<void> {
+  const { smarthosts, route } = services
+  const told = job.choices?.isOfSome ? withoutBackoff(onAttempt) : onAttempt
+  const smarthost = await smarthostFor(job, { smarthosts, resolver: route.resolver, smarthost: route.smarthost })
+  if (smarthost !== null && 'outcome' in smarthost) {
+    for (const { id } of job.recipients) told({ ...attemptOf(draftFor(id, job, services), smarthost.outcome, job) })
+    return
+  }
+  await deliverAll(job, told, { services: { ...services, route: { ...route, smarthost } }, use })
+}
+
+/** Other mail for the destination may go another way, so it must not rest: what could not be tried is deferred. */
+const withoutBackoff =
+  (onAttempt: OnAttempt): OnAttempt =>
+  (result) => {
+    const { recipientId, backoff } = result
+    if (!backoff) return onAttempt(result)
+    const isTried = !('postponed' in result)
+    onAttempt(isTried ? { ...result, backoff: undefined } : unconnectedAttempt(recipientId, deferral('other', backoff.reason).outcome))
+  }
+
+/** From the smarthost's own sender, if it takes no other. */
+const asItLeaves = (job: DeliveryJob, { route: { smarthost } }: DeliverServices): DeliveryJob => {
+  const reversePath = smarthost?.sender
+  return reversePath === undefined ? job : { ...job, recipients: job.recipients.map((recipient) => ({ ...recipient, reversePath })) }
+}
+
+async function deliverAll(
+  wanted: DeliveryJob,
+  onAttempt: OnAttempt,
+  { services, use }: Pick<Transferring, 'services' | 'use'>,
+): Promise<void> {
+  const job = asItLeaves(wanted, services)
   const open = new Map(job.recipients.map((recipient) => [recipient.id, recipient]))
   const settle = (result: Attempt | Postponed): void => {
     if (open.delete(result.recipientId)) onAttempt(result)
@@ -121,9 +157,10 @@ async function findRouteOrBackoff(
   services: DeliverServices,
 ): Promise<(Route & { backoff?: HostBackoff | undefined }) | HostBackoff> {
   const { health } = services
-  const key = `the hosts of ${job.destination}`
+  const { smarthost } = services.route
+  const key = smarthost ? `the smarthost ${smarthost.host}` : `the hosts of ${job.destination}`
   const startedAt = performance.now()
-  const backoff = job.isProbe ? undefined : health.backoffOf(key, startedAt)
+  const backoff = backoffFor(job, health.backoffOf(key, startedAt))
   if (backoff) return backoff
   const route = await findRoute(job, services)
   if ('hosts' in route || route.outcome.type !== 'deferred') {

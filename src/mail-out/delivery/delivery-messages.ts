@@ -5,6 +5,7 @@ import type { ListenAddress } from './address-guard.ts'
 import type { ClassicalHost } from './classical-hosts.ts'
 import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
+import type { LoginNews } from './login-gates.ts'
 import type { LookUp } from './find-route.ts'
 import type { KnownSts } from '../mta-sts/known-sts.ts'
 import type { KnownToken } from '../oauth/known-token.ts'
@@ -22,7 +23,7 @@ export interface DeliverySettings {
   dnssecProbe?: DnssecProbe | null
   /** The port of MX hosts; 25 except in tests. */
   port: number
-  /** Relays all mail instead of the MX hosts. */
+  /** Relays the mail that no route says more about, instead of the MX hosts. */
   smarthost: Smarthost | null
   /** Of all nodes together. */
   maxConnectionsPerHost: number
@@ -73,6 +74,8 @@ export type ToThread =
   /** All that follows from what was wanted has been told; `isRead`: false if the store cannot be read or written. */
   | { type: 'mta-sts answer'; domain: string; id: string | null; isRead: boolean }
   | { type: 'smarthost token'; known: KnownToken }
+  /** All that routes may name. */
+  | { type: 'smarthosts'; smarthosts: Smarthost[] }
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =
@@ -84,8 +87,7 @@ export type FromThread =
   | { type: 'looked up'; lookUp: LookUp }
   /** The name servers that have validated DNSSEC and no longer do. */
   | { type: 'unvalidated'; servers: string[] }
-  /** Why the smarthost refused us; null: it accepted us. */
-  | { type: 'login'; refusal: string | null }
+  | { type: 'login'; news: LoginNews }
   /** Another access token for the smarthost than that with this serial; what is known then is told, whether there is one or not. */
   | { type: 'smarthost token wanted'; serial: number }
   /** It drops large hellos, or no longer does. */

@@ -19,13 +19,13 @@ import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
 import { HostHealth } from './host-health.ts'
 import { Ipv6Refusals } from './ipv6-refusals.ts'
+import { LoginGates } from './login-gates.ts'
 import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { ProviderStops } from './provider-stops.ts'
 import { hostKey, ownNames } from './route.ts'
 import { SessionTally } from './session-tally.ts'
 import { SmarthostAccess } from './smarthost-access.ts'
-import { LoginGate } from './smarthost-login.ts'
 import type { ConnectionTls } from './transport-facts.ts'
 import { postQuantumGroup, trustContexts } from './tls-policy.ts'
 import { StsLookup } from './sts-lookup.ts'
@@ -86,6 +86,9 @@ function receive(message: ToThread): void {
       return services.sts?.learnPartial()
     case 'mta-sts answer':
       return services.sts?.answered(message.domain, message.id, message.isRead)
+    case 'smarthosts':
+      services.smarthosts = new Map(message.smarthosts.map((each) => [each.name ?? '', each]))
+      return
     case 'smarthost token':
       return services.connection.smarthostAccess.learn(message.known)
     case 'stop':
@@ -145,6 +148,7 @@ function deliverServices(): DeliverServices {
       smarthost: settings.smarthost,
       random: Math.random,
     },
+    smarthosts: new Map(),
     health,
     contents: new ContentRequests((type, jobId) => outbox.add({ type, jobId })),
     eachServer: resolver.eachServer,
@@ -158,7 +162,7 @@ function deliverServices(): DeliverServices {
       noteSession: sessionTally && ((session) => sessionTally.note(session)),
       pipelining: new PipeliningTroubles(),
       sessions: new TlsSessions(Date.now),
-      loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
+      loginGates: new LoginGates((news) => outbox.add({ type: 'login', news })),
       smarthostAccess: new SmarthostAccess((serial) => outbox.add({ type: 'smarthost token wanted', serial })),
       lease: new LeaseDeadline(settings.leaseCells),
     },

@@ -1,18 +1,18 @@
-import { LRUCache } from 'lru-cache'
 import type { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../../platform/errors.ts'
-import { lastUsed } from '../../platform/last-used.ts'
 import type { Log } from '../../platform/log.ts'
 import { startThread } from '../../platform/program.ts'
 import { textNumber } from '../../platform/text-number.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
-import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
+import type { ClassicalHost } from './classical-hosts.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
-import { heldPolicies, type KnownSts } from '../mta-sts/known-sts.ts'
+import type { KnownSts } from '../mta-sts/known-sts.ts'
 import type { KnownToken } from '../oauth/known-token.ts'
+import { nothingKnown, type Known } from './known-to-threads.ts'
 import { Outbox } from './outbox.ts'
 import type { ProviderStop } from './provider-stops.ts'
+import type { Smarthost } from './smarthost.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 import { nobody, type Told } from './told.ts'
 
@@ -43,20 +43,10 @@ export interface Delivery {
   setStsPolicy(known: KnownSts): void
   /** What is known of the access token for the smarthost. */
   setSmarthostToken(known: KnownToken): void
+  /** All that routes may name. */
+  setSmarthosts(smarthosts: Smarthost[]): void
   /** Lets transactions under way finish for this long, then breaks them off; mail that has not begun is postponed. */
   stop(graceMs: number): Promise<void>
-}
-
-/** The first messages to a thread that replaces a crashed one. */
-interface Known {
-  keys: Map<string, Uint8Array>
-  listeners: ListenAddress[] | null
-  classicalHosts: LRUCache<string, ClassicalHost>
-  providerStops: Map<string, ProviderStop>
-  stsPolicies: LRUCache<string, KnownSts>
-  /** True if some had no room there. */
-  isStsPartial: boolean
-  smarthostToken: KnownToken | null
 }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
@@ -77,15 +67,7 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
       `hostname: "${options.hostname}" is not a host name. Use the name that this server's address resolves to.`,
     )
   }
-  const known: Known = {
-    keys: new Map(),
-    listeners: null,
-    classicalHosts: lastUsed(maxClassicalHosts),
-    providerStops: new Map(),
-    stsPolicies: heldPolicies(() => (known.isStsPartial = true)),
-    isStsPartial: false,
-    smarthostToken: null,
-  }
+  const known = nothingKnown()
   const start = (onCrash: OnCrash): DeliveryThread => {
     const settings = newCells ? { ...options, sharedCells: newCells() } : options
     return new DeliveryThread({ settings, known, log, onCrash, told })
@@ -123,7 +105,7 @@ export function startDelivery({ threads, newCells, ...options }: DeliveryOptions
 function sharing(
   known: Known,
   tellAll: (message: ToThread) => void,
-): Pick<Delivery, 'setClassicalHost' | 'setProviderStop' | 'setStsPolicy' | 'setSmarthostToken'> {
+): Pick<Delivery, 'setClassicalHost' | 'setProviderStop' | 'setStsPolicy' | 'setSmarthostToken' | 'setSmarthosts'> {
   return {
     setClassicalHost(host) {
       if (host.foundAt === null) known.classicalHosts.delete(host.key)
@@ -142,6 +124,10 @@ function sharing(
     setSmarthostToken(token) {
       known.smarthostToken = token
       tellAll({ type: 'smarthost token', known: token })
+    },
+    setSmarthosts(smarthosts) {
+      known.smarthosts = smarthosts
+      tellAll({ type: 'smarthosts', smarthosts })
     },
   }
 }
@@ -224,6 +210,7 @@ class DeliveryThread {
     for (const stop of known.providerStops.values()) this.tell({ type: 'provider stop', stop })
     for (const policy of known.stsPolicies.values()) this.tell({ type: 'mta-sts', known: policy })
     if (known.isStsPartial) this.tell({ type: 'mta-sts partial' })
+    if (known.smarthosts.length > 0) this.tell({ type: 'smarthosts', smarthosts: known.smarthosts })
     if (known.smarthostToken) this.tell({ type: 'smarthost token', known: known.smarthostToken })
   }
 
@@ -242,7 +229,7 @@ class DeliveryThread {
     if (message.type === 'mta-sts used') return this.#services.told.stsUsed(message.domain)
     if (message.type === 'tls sessions') return this.#services.told.tlsSessions(message.sums)
     if (message.type === 'smarthost token wanted') return void this.#services.told.smarthostTokenWanted(message.serial)
-    if (message.type === 'login') return this.#services.told.login(message.refusal)
+    if (message.type === 'login') return this.#services.told.login(message.news)
     if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)
     if (!job) return

@@ -29,7 +29,7 @@ export const draftFor = (recipientId: string, { at, destination, isOwnMail }: De
 
 export function attemptOf(draft: Draft, outcome: Outcome, demands: Demands): Attempt {
   const { last, connection } = draft
-  return {
+  const attempt: Attempt = {
     recipientId: draft.recipientId,
     outcome,
     durationMs: Math.round(performance.now() - draft.beganAt),
@@ -41,4 +41,6 @@ export function attemptOf(draft: Draft, outcome: Outcome, demands: Demands): Att
     selectors: draft.selectors,
     transcript: JSON.stringify(draft.transcript.lines),
   }
+  if (last?.host.smarthost) attempt.viaSmarthost = true
+  return attempt
 }

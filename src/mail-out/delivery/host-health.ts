@@ -1,5 +1,5 @@
 import { lastUsed } from '../../platform/last-used.ts'
-import type { HostBackoff } from './attempt.ts'
+import type { DeliveryJob, HostBackoff } from './attempt.ts'
 
 /** What we know of a host, or of another part of the way to a destination. Times are performance.now(). */
 interface Health {
@@ -109,3 +109,9 @@ export class HostHealth {
     health.backoffUntil = now + backoffMs * (1 + jitter * this.#random())
   }
 }
+
+/** The backoff that holds for a job: the queue sends probes only where all mail for a destination goes the same way. */
+export const backoffFor = (
+  { isProbe, choices }: Pick<DeliveryJob, 'isProbe' | 'choices'>,
+  backoff: HostBackoff | undefined,
+): HostBackoff | undefined => (isProbe || (choices?.isOfSome && backoff?.forMs === 0) ? undefined : backoff)

@@ -32,8 +32,6 @@ interface IdentityServices {
   unsubscribe: () => UnsubscribeContext
   /** The last part of Feedback-ID. */
   feedbackSender: string
-  /** The reverse-path of all mail, where the smarthost takes no other; default: bounces come to an address of each recipient's own. */
-  sender?: string | null
   /** Which service the smarthost is, where it reports what became of mail. */
   reportService?: ReportService | null
 }
@@ -69,7 +67,7 @@ export class MessageIdentity {
   }
 
   /** The server's own mail carries nothing by which anything could come back to it. */
-  readonly anonymous = (): RecipientEnvelope => ({ reversePath: this.#services.sender ?? '', traceFields: '', fields: [] })
+  readonly anonymous = (): RecipientEnvelope => ({ reversePath: '', traceFields: '', fields: [] })
 
   /** What belongs to one recipient alone. */
   envelopeOf(
@@ -86,7 +84,7 @@ export class MessageIdentity {
       const url = unsubscribeUrl({ accountId, messageId, sandbox, address: forwardPath, topic }, unsubscribe())
       fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
     }
-    const reversePath = this.#services.sender ?? (message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`)
+    const reversePath = message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`
     const reference = token('reference')
     const ofService = reportService ? referenceFieldOf(reportService, reference) : ''
     return { reversePath, traceFields: traceFieldOf(reference) + ofService, fields }

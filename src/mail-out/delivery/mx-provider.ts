@@ -24,6 +24,12 @@ function rowsBySuffix(): Map<string, ProviderRow> {
   return new Map(providers.flatMap((row) => row.mx.map((suffix) => [suffix, row] as const)))
 }
 
+/** Whether there is a provider with this id. */
+export function isProvider(id: string): boolean {
+  bySuffix ??= rowsBySuffix()
+  return [...bySuffix.values()].some((row) => row.id === id)
+}
+
 /**
  * Who runs this MX host, by the longest known suffix of its name. A filter in front of a mailbox is the provider, because it accepts or
  * refuses the mail.

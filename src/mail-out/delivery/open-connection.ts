@@ -125,8 +125,8 @@ const hasTlsTrouble = (opened: Opened | OutOfSockets): boolean =>
 
 async function open(opening: Opening): Promise<Opened | OutOfSockets> {
   const { host, policy, services, transcript, seen } = opening
-  const login = host.smarthost?.login
-  const refusal = login ? await whyNoLogin(login, services, opening.at) : null
+  const { smarthost } = host
+  const refusal = smarthost?.login ? await whyNoLogin(smarthost, services, opening.at) : null
   if (refusal !== null) {
     opening.call?.socket.destroy()
     return notOpened(deferral('policy', where(host, refusal)))

@@ -5,12 +5,12 @@ import type { KnownToken } from '../oauth/known-token.ts'
 import { ClassicalHosts } from './classical-hosts.ts'
 import { deliveryOptions } from './delivery-options.ts'
 import { standardTimeouts } from './delivery-timeouts.ts'
+import { LoginGates } from './login-gates.ts'
 import { MxConnection } from './mx-connection.ts'
 import { openConnection, type ConnectionServices } from './open-connection.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { ownNames, routeTo, type RouteHost } from './route.ts'
 import { SmarthostAccess } from './smarthost-access.ts'
-import { LoginGate } from './smarthost-login.ts'
 import { trustContexts } from './tls-policy.ts'
 import { TlsSessions } from './tls-sessions.ts'
 import { Transcript } from './transcript.ts'
@@ -76,7 +76,7 @@ async function connectionServices(
     noteSession: null,
     pipelining: new PipeliningTroubles(),
     sessions: new TlsSessions(() => now),
-    loginGate: new LoginGate(() => {}),
+    loginGates: new LoginGates(() => {}),
     smarthostAccess: access,
     lease: new LeaseDeadline(),
   }

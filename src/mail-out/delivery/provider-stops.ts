@@ -2,6 +2,7 @@ import { lastUsed } from '../../platform/last-used.ts'
 import type { MxRecord } from '../../platform/resolver.ts'
 import type { Attempt, DeliveryJob, HostBackoff } from './attempt.ts'
 import { destinationGroup } from './destination-group.ts'
+import { backoffFor } from './host-health.ts'
 import { refusalSign, type RefusalSign } from './refusal-sign.ts'
 import type { RouteHost } from './route.ts'
 
@@ -17,7 +18,7 @@ export interface ProviderStop {
   reason: string
 }
 
-type Job = Pick<DeliveryJob, 'destination' | 'isProbe' | 'at'>
+type Job = Pick<DeliveryJob, 'destination' | 'isProbe' | 'choices' | 'at'>
 
 const minuteMs = 60_000
 /** Ours; each further one is twice as long. */
@@ -53,6 +54,9 @@ export class ProviderStops {
   /** Refusals without an acceptance in between. */
   readonly #inRow = lastUsed<number>(maxRemembered)
 
+  /** Jobs that try again where the queue does not say which does. */
+  readonly #probes = new WeakSet<Job>()
+
   /** @param tell called when a stop begins, is prolonged, and ends; @param random 0 … 1 */
   constructor(tell: (stop: ProviderStop) => void, random: () => number) {
     this.#tell = tell
@@ -86,10 +90,12 @@ export class ProviderStops {
     const allowed = hosts.filter((host) => !stopAt(host))
     if (allowed.length > 0) return allowed
     const stops = hosts.flatMap((host) => stopAt(host) ?? [])
-    return backoffOf(
-      stops.reduce((first, stop) => (stop.until < first.until ? stop : first)),
-      job.at,
-    )
+    const first = stops.reduce((earliest, stop) => (stop.until < earliest.until ? stop : earliest))
+    const backoff = backoffOf(first, job.at)
+    if (backoffFor(job, backoff)) return backoff
+    this.#stops.set(first.key, { ...first, until: job.at + againMs })
+    this.#probes.add(job)
+    return hosts
   }
 
   /** What follows from an attempt: a stop, if its destination has to wait. */
@@ -98,11 +104,12 @@ export class ProviderStops {
     if (mxHost === null || (outcome.type === 'delivered' && this.isQuiet)) return undefined
     const sign = refusalSign(outcome, mxHost)
     if (sign === null && this.isQuiet) return undefined
+    const isProbe = job.isProbe || this.#probes.has(job)
     const key = stopKey(destinationGroup(job.destination, mx), sourceAddress)
     const now = job.at + durationMs
     const stop = this.#stopOf(key, now)
     // What was under way when it began says nothing, accepted or not.
-    if (stop && !job.isProbe) return backoffOf(stop, now)
+    if (stop && !isProbe) return backoffOf(stop, now)
     if (sign) return this.#noteRefusal(key, sign, { stop, reason: outcome.type === 'delivered' ? '' : outcome.reason, now })
     if (stop && (outcome.reply === null || outcome.reply.code === 421)) return backoffOf({ ...stop, until: now + againMs }, now)
     if (stop) this.#change({ ...stop, until: null })

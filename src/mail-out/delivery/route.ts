@@ -30,8 +30,9 @@ export interface RouteHost {
 export const hostText = ({ name, address, port, source }: RouteHost): string =>
   `${name} ${address}:${port}${source ? ` from ${source.address}` : ''}`
 
-/** Identifies the host: one address is the same host under any name. */
-export const hostKey = ({ address, port }: RouteHost): string => `${address} ${port}`
+/** Identifies the host: one address is the same host under any name, but not for another login. */
+export const hostKey = ({ address, port, smarthost }: RouteHost): string =>
+  smarthost?.name === undefined ? `${address} ${port}` : `${address} ${port} ${smarthost.name} ${smarthost.revision}`
 
 /** Where a destination's mail goes, the best host first; or its outcome if there is nowhere to go. */
 export type Route = FoundRoute | { outcome: Outcome }
@@ -182,7 +183,7 @@ export const ownNames = ({ hostname, sources = [] }: { hostname: string; sources
 const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce(...bounced), isAbsence: true })
 
 async function smarthostRoute(smarthost: Smarthost, services: RouteServices): Promise<Route> {
-  const { host, port } = smarthost
+  const { host, port, name } = smarthost
   const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, services.resolver) : { addresses: [host] }
   // The operator named it, so it may be in our own network; only this server itself is excluded.
   const guard = { ...services.guard, allowPrivateAddresses: true }
@@ -190,5 +191,10 @@ async function smarthostRoute(smarthost: Smarthost, services: RouteServices): Pr
   const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))
   if (hosts.length > 0) return { hosts, mx: null }
   const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
-  return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct delivery.smarthost`).outcome }
+  return {
+    outcome: deferral(
+      'other',
+      `4.4.4 the smarthost ${host} ${reason}; correct ${name === undefined ? 'delivery.smarthost' : `its host: sterna smarthost change ${name}`}`,
+    ).outcome,
+  }
 }

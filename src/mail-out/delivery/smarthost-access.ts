@@ -1,7 +1,8 @@
 import { usableToken, type KnownToken } from '../oauth/known-token.ts'
 import type { TokenCredentials } from './sasl.ts'
 import type { Smarthost } from './smarthost.ts'
-import { logIn, type LoginFailure, type LoginGate, type LoginServices } from './smarthost-login.ts'
+import type { LoginGates } from './login-gates.ts'
+import { logIn, type LoginFailure, type LoginServices } from './smarthost-login.ts'
 import type { SmtpDialogue } from './smtp-dialogue.ts'
 
 /** A token that may be presented, or why there is none, as the end of a sentence. */
@@ -62,9 +63,9 @@ export class SmarthostAccess {
   }
 }
 
-/** How we log in to the smarthost. */
+/** How we log in to smarthosts. */
 export interface LoginParts {
-  loginGate: LoginGate
+  loginGates: LoginGates
   smarthostAccess: SmarthostAccess
 }
 
@@ -76,8 +77,10 @@ interface LoggingIn {
 }
 
 /** Why it is known before a connection that no login succeeds; null if it is not. */
-export async function whyNoLogin(login: NonNullable<Smarthost['login']>, parts: LoginParts, now: number): Promise<string | null> {
-  const { refusal } = parts.loginGate
+export async function whyNoLogin(smarthost: Smarthost, parts: LoginParts, now: number): Promise<string | null> {
+  const { login } = smarthost
+  if (!login) return null
+  const { refusal } = parts.loginGates.of(smarthost)
   if (refusal !== null || 'password' in login) return refusal
   const found = await parts.smarthostAccess.find(now)
   return 'trouble' in found ? found.trouble : null
@@ -88,9 +91,9 @@ export async function logInTo(smarthost: Smarthost, logging: LoggingIn, how: Log
   const { login } = smarthost
   if (!login) return null
   const { dialogue, services } = logging
-  return services.loginGate.run(() =>
-    'password' in login ? logIn(dialogue, login, how) : logInByToken({ user: login.user, ...smarthost }, logging, how),
-  )
+  return services.loginGates
+    .of(smarthost)
+    .run(() => ('password' in login ? logIn(dialogue, login, how) : logInByToken({ user: login.user, ...smarthost }, logging, how)))
 }
 
 /** One that the host refuses is replaced once. */

@@ -1,4 +1,5 @@
 import type { ClassicalHost } from './classical-hosts.ts'
+import type { LoginNews } from './login-gates.ts'
 import type { LookUp } from './find-route.ts'
 import type { ProviderStop } from './provider-stops.ts'
 import type { SessionSum } from './session-tally.ts'
@@ -9,8 +10,8 @@ export interface Told {
   lookUp(lookUp: LookUp): void
   /** The name servers that have validated DNSSEC and no longer do; told after each proof. */
   unvalidated(servers: string[]): void
-  /** Why the smarthost refuses our mail; null: it does not. */
-  login(refusal: string | null): void
+  /** Whether a smarthost refuses our mail. */
+  login(news: LoginNews): void
   /**
    * The smarthost refuses the access token with this serial, or there is none. What is known then is to be set before this resolves; it must
    * not reject.

@@ -10,11 +10,14 @@ import type { OutgoingMessage } from './outgoing-message.ts'
 import type { ConnectionServices } from './open-connection.ts'
 import type { ProviderStops } from './provider-stops.ts'
 import type { RouteHost } from './route.ts'
+import type { Smarthost } from './smarthost.ts'
 import type { StsLookup } from './sts-lookup.ts'
 import type { TlsTroubles } from './tls-trouble.ts'
 import type { DomainSts } from './transport-policy.ts'
 
 export interface DeliverServices extends FindRouteServices, LeavingServices {
+  /** Those that routes may name, by name. */
+  smarthosts: ReadonlyMap<string, Smarthost>
   health: HostHealth
   connection: ConnectionServices
   pool: ConnectionPool

@@ -8,6 +8,7 @@ import { firstToConnect, type Contender, type Race } from './first-to-connect.ts
 import { ownerOf } from './mx-provider.ts'
 import { unreachable } from './open-connection.ts'
 import { asDeferral, bounce, deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
+import { backoffFor } from './host-health.ts'
 import { hostKey, hostText, type RouteHost } from './route.ts'
 import type { Try } from './tls-trouble.ts'
 import type { Transferring } from './transferring.ts'
@@ -160,6 +161,7 @@ export class HostTries {
   /** False of a host that must not be connected to, that is in backoff, that has failed for this job, or that lacks what the message needs. */
   #mayTry(each: Try): boolean {
     const { host, policy } = each
+    const { job, services, failed } = this.#transferring
     // TLSA records win over what the domain publishes (RFC 8461 2).
     if (policy.closed !== undefined && !(policy.source === 'mta_sts' && this.#mayBeUnderDane(each))) {
       this.#noteClosed(each, policy.closed)
@@ -167,9 +169,9 @@ export class HostTries {
     }
     if (this.#lacking?.has(host.name)) return false
     // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
-    const backoff = this.#outcomes?.has(host) ? undefined : backoffOfHost(host, this.#transferring)
+    const backoff = this.#outcomes?.has(host) ? undefined : backoffFor(job, services.health.backoffOf(hostKey(host), performance.now()))
     if (backoff) (this.#unasked ??= new Map()).set(host.name, { each, reason: backoff.reason })
-    const known = this.#transferring.failed.get(host)
+    const known = failed.get(host)
     if (!backoff && known) this.#keep(each, known)
     return !backoff && !known
   }
@@ -299,6 +301,3 @@ export class HostTries {
 /** What the domain publishes may have changed before the next attempt, which may be the last. */
 const isHeldBackBySts = ({ policy }: Try, { outcome }: HostOutcome): boolean =>
   policy.source === 'mta_sts' && outcome.type === 'deferred' && outcome.category === 'policy' && outcome.reply === null
-
-const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
-  job.isProbe ? undefined : services.health.backoffOf(hostKey(host), performance.now())

@@ -14,6 +14,7 @@ import { isUrgent } from '../../mail/message/transfer-options.ts'
 import { textNumber } from '../../platform/text-number.ts'
 import { tlsPolicyFor } from '../../platform/config/recipient-tls.ts'
 import type { Changes } from '../../platform/store/changes.ts'
+import type { Choices } from '../smarthost/choose-route.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
 import { simulatedOutcomeFor, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
 import type { Claims } from '../../platform/store/claims.ts'
@@ -34,15 +35,13 @@ export interface DispatchServices extends Pick<BaseServices, 'clock' | 'log' | '
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Null if the message cannot be signed: it waits. */
   envelopeFor(message: QueuedMessage): JobEnvelope | null
+  /** Where mail for this destination goes; null: as the settings say. */
+  choicesFor(message: QueuedMessage, destination: string): Choices | null
   /** True if the name servers are not to be believed. */
   isResolverSuspect(): boolean
   reprieve: Pick<Reprieve, 'extensionOf'>
   policies: Pick<AccountPolicies, 'of' | 'anywhere'>
   random(): number
-}
-
-export interface DispatchSettings {
-  viaSmarthost: boolean
 }
 
 interface DispatchHooks {
@@ -77,14 +76,12 @@ const suspendedReason = 'The account is suspended, so its scheduled mail is held
 /** Hands the recipients of a message to delivery, or to the simulator, and records the outcome for each. */
 export class Dispatch {
   readonly #services: DispatchServices & DispatchHooks
-  readonly #settings: DispatchSettings
   readonly #counts: DeliveryCounts
   readonly #policyFor = (accountId: string) => this.#services.policies.of(suppressionPolicy, accountId)
   #lastJob = 0
 
-  constructor(services: DispatchServices & DispatchHooks, settings: DispatchSettings) {
+  constructor(services: DispatchServices & DispatchHooks) {
     this.#services = services
-    this.#settings = settings
     this.#counts = new DeliveryCounts(services.metrics)
   }
 
@@ -161,7 +158,7 @@ export class Dispatch {
   #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], envelope: JobEnvelope, { content, isProbe }: Work): DeliveryJob {
     const { policies, clock } = this.#services
     const destination = recipients[0]?.destination ?? ''
-    return {
+    const job: DeliveryJob = {
       id: String(++this.#lastJob),
       messageId: message.id,
       destination,
@@ -187,6 +184,9 @@ export class Dispatch {
       fields: envelope.fields,
       tracking: envelope.tracking,
     }
+    const choices = this.#services.choicesFor(message, destination)
+    if (choices) job.choices = choices
+    return job
   }
 
   async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
@@ -226,7 +226,7 @@ export class Dispatch {
       now: clock.now(),
       maxWaitMs: extension?.maxWaitMs,
       retrySchedule: policies.of(retrySchedule, message.accountId).delays,
-      viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
+      viaSmarthost: attempt.viaSmarthost === true,
       isResolverSuspect: this.#services.isResolverSuspect(),
       random: random(),
       policyFor: this.#policyFor,

@@ -12,7 +12,7 @@ import { claimAllExpired } from './claim-all-expired.ts'
 import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
 import { DestinationDirectory, type Turn } from './destination-directory.ts'
 import { destinationKey } from './destination-key.ts'
-import { Dispatch, type DispatchServices, type DispatchSettings } from './dispatch.ts'
+import { Dispatch, type DispatchServices } from './dispatch.ts'
 import { HandoffLimit, type FreshSlot } from './handoff-limit.ts'
 import { StallDetector } from './stall-detector.ts'
 import { holdMs } from './submission-hold.ts'
@@ -29,7 +29,7 @@ interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices,
   health: Pick<Health, 'set'>
 }
 
-interface QueueSettings extends DispatchSettings {
+interface QueueSettings {
   /** How long an ordinary recipient is tried, ms. */
   giveUpAfterMs: number
 }
@@ -76,7 +76,7 @@ export class QueueRunner {
     this.#slots = new HandoffLimit({ clock: services.clock, isReady })
     const onSettled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#onSettled(recipient, dueAt, isTried)
     const onAttempt = (recipient: QueuedRecipient, result: Attempt | Postponed): void => this.#onAttempt(recipient, result)
-    this.#dispatch = new Dispatch({ ...services, claims: this.#claims, contentRoom: this.#content, onSettled, onAttempt }, settings)
+    this.#dispatch = new Dispatch({ ...services, claims: this.#claims, contentRoom: this.#content, onSettled, onAttempt })
     this.#stored = new ClaimedMail({
       ...services,
       dispatch: this.#dispatch,

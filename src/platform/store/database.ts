@@ -23,7 +23,7 @@ export interface Statement {
 }
 
 /** What a statement with `expect` protects: if somebody else was first, the caller reacts to it. */
-export type Guard = 'challenge' | 'cursor' | 'idempotency' | 'quota' | 'returned-mail' | 'suppression'
+export type Guard = 'challenge' | 'cursor' | 'idempotency' | 'quota' | 'returned-mail' | 'smarthost' | 'suppression'
 
 /** The result of one statement in a written batch: the rows of its `returning`, and how many rows it changed. */
 export interface Written {

@@ -3,7 +3,7 @@ import type { Secrets } from './key-file.ts'
 
 /** A row with its sealed secret. */
 type Sealed = {
-  kind: 'webhook' | 'dkim_key' | 'totp' | 'ticket_key' | 'certificate' | 'acme' | 'smarthost_token'
+  kind: 'webhook' | 'dkim_key' | 'totp' | 'ticket_key' | 'certificate' | 'acme' | 'smarthost' | 'smarthost_token'
   id: string
   first: Uint8Array | null
   second: Uint8Array | null
@@ -22,6 +22,7 @@ const sealedAfter = `
   union all select 'ticket_key', id, key, null, null, null from ticket_key where id > :after
   union all select 'certificate', id, key, null, null, null from certificate where id > :after
   union all select 'acme', authority, account, null, null, null from acme where authority > :after and account is not null
+  union all select 'smarthost', id, login, null, null, null from smarthost where id > :after and login is not null
   union all select 'smarthost_token', id, tokens, null, null, null from smarthost_token where id > :after and tokens is not null
   union all select 'totp', id, totp_secret, totp_pending, null, null from account_user
     where id > :after and (totp_secret is not null or totp_pending is not null)
@@ -88,6 +89,7 @@ const updates = {
   ticket_key: 'update ticket_key set key = :newFirst where id = :id and key = :first',
   certificate: 'update certificate set key = :newFirst where id = :id and key = :first',
   acme: 'update acme set account = :newFirst where authority = :id and account = :first',
+  smarthost: 'update smarthost set login = :newFirst where id = :id and login = :first',
   smarthost_token: 'update smarthost_token set tokens = :newFirst where id = :id and tokens = :first',
   totp: `update account_user set totp_secret = :newFirst, totp_pending = :newSecond
           where id = :id and totp_secret is not distinct from :first and totp_pending is not distinct from :second`,

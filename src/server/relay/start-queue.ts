@@ -4,11 +4,14 @@ import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-t
 import { partsOfStop, type ProviderStop } from '../../mail-out/delivery/provider-stops.ts'
 import type { Told } from '../../mail-out/delivery/told.ts'
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
+import type { LoginNews } from '../../mail-out/delivery/login-gates.ts'
+import { smarthostNamed } from '../../mail-out/delivery/smarthost.ts'
 import { MessageIdentity } from '../../mail-out/delivery/message-identity.ts'
 import { ResolverWatch } from '../../mail-out/delivery/resolver-watch.ts'
 import { usableToken } from '../../mail-out/oauth/known-token.ts'
 import { ClassicalHostList } from '../../mail-out/queue/classical-host-list.ts'
 import { ProviderStopList } from '../../mail-out/queue/provider-stop-list.ts'
+import type { DispatchServices } from '../../mail-out/queue/dispatch.ts'
 import { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import { followRestored } from '../../mail-out/queue/restored-hold.ts'
@@ -19,6 +22,7 @@ import type { SessionCounts } from '../../notify/tls-report/session-counts.ts'
 import { checkSources } from './check-sources.ts'
 import type { Certificates } from './open-certificates.ts'
 import type { Opened } from './opened.ts'
+import { SmarthostRefusals } from './smarthost-refusals.ts'
 import type { Stop } from './stop.ts'
 import { derivedFrom } from '../../platform/key-generations.ts'
 
@@ -39,6 +43,7 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   const { config, shares, health, log, metrics, metricsPage, accounts, nodes } = services
   if (config.mode !== 'sandbox') await checkSources(config.delivery.sourceAddresses, log)
   const resolverWatch = new ResolverWatch(services)
+  const refusals = new SmarthostRefusals(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
   const delivery = startDelivery(
     {
@@ -53,45 +58,45 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
     {
       tlsSessions: (sums) => services.sessionCounts?.add(sums),
       ...nameServersHeard(resolverWatch, health),
-      ...smarthostHeard(services),
       classicalHost: (host) => keepHost(host, classicalHosts, log),
       destinationGroup: (destination, group) => queue.noteGroup(destination, group),
       providerStop: (stop) => keepStop(stop, providerStops, log),
-      ...stsHeard(services),
+      ...storedHeard(refusals, services),
     },
   )
   const classicalHosts = new ClassicalHostList(services, (host) => delivery.setClassicalHost(host))
-  const providerStops = new ProviderStopList(services, (stop) => (delivery.setProviderStop(stop), holdBack(stop, queue, config)))
+  const providerStops = new ProviderStopList(services, (stop) => (delivery.setProviderStop(stop), holdBack(stop, queue, services)))
   const envelopes = jobEnvelopes({ ...services, delivery })
   const queue = new QueueRunner(
     {
       ...services,
       envelopeFor: (message) => envelopes.envelopeFor(message),
+      choicesFor: choicesBy(services),
       deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
       isSuspended: (accountId) => accounts.isSuspended(accountId),
       holdsMail: (accountId) => accounts.holdsMail(accountId),
       random: Math.random,
     },
-    { giveUpAfterMs: config.delivery.giveUpAfter, viaSmarthost: config.delivery.smarthost !== null },
+    { giveUpAfterMs: config.delivery.giveUpAfter },
   )
   // If it cannot start, the threads must still end, or the process would stay.
   stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
-  accounts.onResumed((accountId) => queue.accountResumed(accountId))
   followRestored(services)
   followDestinations(queue, services)
   await Promise.all([classicalHosts.load(), providerStops.load()])
-  await followStored(delivery, services)
+  await followStored(delivery, refusals, services)
   await queue.start()
   if (services.isClockBehind) queue.clockSetBack()
   return queue
 }
 
-/** The queue holds back what no address may send. Where there are several, the threads know which may. */
-function holdBack({ key, until, reason }: ProviderStop, queue: QueueRunner, { delivery }: QueueServices['config']): void {
+/** The queue holds back what no address may send. Where there are several, or mail of some goes another way, the threads know which may. */
+function holdBack({ key, until, reason }: ProviderStop, queue: QueueRunner, { config, smarthostRoutes }: QueueServices): void {
   const { group, source } = partsOfStop(key)
-  const [first, second] = delivery.sourceAddresses
-  if (second === undefined && source === (first?.address ?? null)) queue.noteStop(group, until === null ? null : { key, until, reason })
+  const [first, second] = config.delivery.sourceAddresses
+  const isOver = until === null || smarthostRoutes.dependOnSender
+  if (second === undefined && source === (first?.address ?? null)) queue.noteStop(group, isOver ? null : { key, until, reason })
 }
 
 /** Keeps what a thread has found of a host, for the others. */
@@ -108,13 +113,29 @@ function keepStop(stop: ProviderStop, providerStops: ProviderStopList, log: Queu
   providerStops.set(stop).catch((error: unknown) => log.warn({ group, error }, 'that a provider refuses our mail could not be stored'))
 }
 
-const smarthostHeard = ({ health, smarthostTokens }: QueueServices): Pick<Told, 'login' | 'smarthostTokenWanted'> => ({
-  login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
-  smarthostTokenWanted: (serial) => smarthostTokens.renew(serial),
+/** What follows from what the threads say of smarthosts and of MTA-STS policies. */
+const storedHeard = (refusals: SmarthostRefusals, services: QueueServices) => ({
+  ...stsHeard(services),
+  login: (news: LoginNews) => refusals.note(news),
+  smarthostTokenWanted: (serial: number) => services.smarthostTokens.renew(serial),
 })
 
+/** Where mail goes by the routes; null: as the settings say. */
+const choicesBy =
+  ({ sendingDomains, smarthostRoutes }: QueueServices): DispatchServices['choicesFor'] =>
+  ({ accountId, domainId }, destination) =>
+    smarthostRoutes.choicesFor(() => {
+      const sendingDomain = domainId === null ? null : (sendingDomains.senderDomain(domainId)?.name ?? null)
+      return { accountId, sendingDomain, destination }
+    })
+
 /** Tells the threads what this node and others have fetched, and fetch from now on. */
-async function followStored(delivery: Delivery, { stsPolicies, smarthostTokens, health, clock }: QueueServices): Promise<void> {
+async function followStored(delivery: Delivery, refusals: SmarthostRefusals, services: QueueServices): Promise<void> {
+  const { stsPolicies, smarthosts, smarthostTokens, health, clock } = services
+  smarthosts.onChange(() => {
+    delivery.setSmarthosts(smarthosts.list().map(smarthostNamed))
+    refusals.forgetChanged()
+  })
   await stsPolicies.follow((known) => delivery.setStsPolicy(known))
   await smarthostTokens.follow((known) => {
     delivery.setSmarthostToken(known)
@@ -126,8 +147,9 @@ async function followStored(delivery: Delivery, { stsPolicies, smarthostTokens, 
   })
 }
 
-/** What other nodes say is due. */
-function followDestinations(queue: QueueRunner, { changes }: QueueServices): void {
+/** What accounts that are resumed and other nodes say is due. */
+function followDestinations(queue: QueueRunner, { accounts, changes }: QueueServices): void {
+  accounts.onResumed((accountId) => queue.accountResumed(accountId))
   const load = (): Promise<void> => queue.lookForWaiting()
   changes.on('due_destination', { load, reload: (destination) => queue.lookForWaiting(destination) })
   changes.on('retried_destination', { load, reload: async (destination) => queue.tryNow(destination) })
@@ -164,7 +186,6 @@ function jobEnvelopes(services: QueueServices & { delivery: Delivery }): JobEnve
     tokenKeys: derivedFrom(secrets, (deriveKey) => deriveKey('verp')),
     unsubscribe: () => ({ keys: unsubscribeKeysNow()[0], baseUrl }),
     feedbackSender: delivery.feedbackSender,
-    sender: delivery.smarthostSender,
     reportService: delivery.smarthostReports,
   })
   // Browsers see only the certificates of HTTP.

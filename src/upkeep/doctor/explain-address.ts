@@ -14,13 +14,14 @@ import type { StsPolicy } from '../../mail-out/mta-sts/sts-policy.ts'
 import type { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
 import type { DestinationQueue } from '../../mail-out/queue/queue-overview.ts'
 import { untilSecondLook } from '../../mail-out/queue/confirm-absence.ts'
+import { wayOf, type ExplainRouteServices } from './explain-route.ts'
 import type { Address } from '../../platform/smtp/address.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
 import { tlsPolicyFor, type RecipientTls, type TlsPolicy } from '../../platform/config/recipient-tls.ts'
 import { erasedNames, type ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { suppressionAddress } from '../../mail/suppression/suppression-address.ts'
 
-interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'>, ExplainRouteServices {
   queueAdmin: Pick<QueueAdmin, 'destination'>
   route: RouteServices
   erasedAddress: ErasedAddress
@@ -53,6 +54,10 @@ interface AddressExplanation {
   reason: string | null
   hosts: RouteHost[]
   viaSmarthost: boolean
+  /** The route that decides, of mail that no route names the sender of; null: none. */
+  routeId: string | null
+  /** True if routes send mail of some accounts or domains another way. */
+  dependsOnSender: boolean
   /** What the settings require for mail to the address's domain. */
   tlsPolicy: TlsPolicy
   /** What the address's domain publishes, as it is known; with a smarthost, what its domain does. Null: mail goes by none. */
@@ -64,7 +69,18 @@ interface AddressExplanation {
 }
 
 /** Predicts what would happen to mail for an address, without connecting to anybody. */
-export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<AddressExplanation> {
+export async function explainAddress(to: Address, services: ExplainServices): Promise<AddressExplanation> {
+  const { choice, smarthost, fault, isOfSome } = await wayOf({ accountId: '', sendingDomain: null, destination: to.domain }, services)
+  const by = { routeId: choice.routeId, dependsOnSender: isOfSome }
+  const explained = { ...by, ...(await explainDelivery(to, { ...services, route: { ...services.route, smarthost } })) }
+  return fault === null || explained.next === 'simulate' ? explained : { ...explained, next: 'defer', reason: fault, hosts: [] }
+}
+
+/** The same once it is known which smarthost mail goes by. */
+async function explainDelivery(
+  { address, domain }: Address,
+  services: ExplainServices,
+): Promise<Omit<AddressExplanation, 'routeId' | 'dependsOnSender'>> {
   const required = tlsPolicyFor(services.recipientTls, domain)
   const [route, suppressions, tlsEnforcedBy, queue, sts] = await Promise.all([
     domain === simulatorDomain ? { hosts: [], mx: null } : routeTo(domain, services.route),

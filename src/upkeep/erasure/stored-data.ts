@@ -2,6 +2,8 @@ import { latencyColumns } from '../../readers/analytics/latency.ts'
 import { countedMetrics } from '../../readers/analytics/metric.ts'
 import { apiKeyObject } from '../../senders/account/api-key-object.ts'
 import { domainObject } from '../../senders/sending-domain/domain-object.ts'
+import { routeObject } from '../../mail-out/smarthost/route-object.ts'
+import { smarthostObject } from '../../mail-out/smarthost/smarthost-object.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 
 /**
@@ -139,6 +141,17 @@ export const storedTables: Record<string, StoredTable> = {
   ticket_key: { about: 'what TLS session tickets are encrypted with, sealed', kept: 'two days', none: 'id key made_at' },
   certificate: { about: 'certificates, with their keys, sealed', kept: 'until they expire', none: 'id authority name chain key made_at' },
   acme: { about: 'accounts at certificate authorities, sealed', kept: 'for ever', none: 'authority account attempts' },
+  smarthost: {
+    about: 'hosts that relay mail; the passwords sealed',
+    kept: whileUsed,
+    users: smarthostObject.columns.users,
+    none: `${smarthostObject.columns.none} id created_at updated_at revision`,
+  },
+  smarthost_route: {
+    about: 'which mail goes by which of them',
+    kept: whileUsed,
+    none: `${routeObject.columns.none} id conditions created_at revision`,
+  },
   smarthost_token: {
     about: 'logins to the smarthost by OAuth 2; the tokens sealed',
     kept: 'until 30 days after the last fetch with these settings',

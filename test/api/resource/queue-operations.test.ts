@@ -41,6 +41,8 @@ async function startApi() {
             recipientTls,
             sources: [],
             stsPolicies: null,
+            smarthosts: { list: () => [] },
+            smarthostRoutes: { list: () => [], choicesFor: () => null },
           }),
       }),
     ]
@@ -154,7 +156,12 @@ test('what would happen to mail for an address is explained', async () => {
     destination: 'a.example',
     next: 'deliver',
     reason: null,
-    route: { hosts: [{ name: 'mx.a.example', address: '192.0.2.1', port: 25 }], via_smarthost: false },
+    route: {
+      hosts: [{ name: 'mx.a.example', address: '192.0.2.1', port: 25 }],
+      via_smarthost: false,
+      route_id: null,
+      depends_on_sender: false,
+    },
     tls: { policy: 'verify', mta_sts: null, enforced_by: [] },
     suppressions: [
       { account_id: accountId, account: 'acme', origin: 'bounce', topic: null, reason: '550 gone', created_at: '1970-01-01T00:00:00.000Z' },

@@ -90,6 +90,7 @@ async function startQueue(db: Database): Promise<Relay> {
         metrics: metricsOf(),
         log: silentLog,
         health: new Health({ clock, log: silentLog }),
+        choicesFor: () => null,
         isResolverSuspect: () => false,
         isSuspended: () => false,
         holdsMail: () => false,
@@ -104,7 +105,6 @@ async function startQueue(db: Database): Promise<Relay> {
       },
       {
         giveUpAfterMs: 48 * 60 * minute,
-        viaSmarthost: false,
       },
     )
   const services: AcceptServices = {

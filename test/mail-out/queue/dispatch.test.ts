@@ -71,29 +71,27 @@ function dispatchOver(
   envelopeFor: DispatchServices['envelopeFor'] = () => plainEnvelope,
   caughtUp = () => aloneWithChanges.caughtUp(),
 ): Dispatch {
-  return new Dispatch(
-    {
-      db,
-      clock,
-      changes: { caughtUp },
-      log: silentLog,
-      metrics: metricsOf(),
-      envelopeFor,
-      async deliver(job, onAttempt, supply) {
-        jobs.push(job)
-        deliver(job, onAttempt, supply)
-      },
-      isResolverSuspect: () => false,
-      reprieve: testReprieve(db, clock),
-      policies: accountPolicies(db),
-      random: () => 0,
-      claims: claimsOf(owner),
-      contentRoom: new ContentBudget(),
-      onAttempt: ({ destination }, result) => heard.push([destination, result]),
-      onSettled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),
+  return new Dispatch({
+    db,
+    clock,
+    changes: { caughtUp },
+    log: silentLog,
+    metrics: metricsOf(),
+    envelopeFor,
+    async deliver(job, onAttempt, supply) {
+      jobs.push(job)
+      deliver(job, onAttempt, supply)
     },
-    { viaSmarthost: false },
-  )
+    choicesFor: () => null,
+    isResolverSuspect: () => false,
+    reprieve: testReprieve(db, clock),
+    policies: accountPolicies(db),
+    random: () => 0,
+    claims: claimsOf(owner),
+    contentRoom: new ContentBudget(),
+    onAttempt: ({ destination }, result) => heard.push([destination, result]),
+    onSettled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),
+  })
 }
 
 const inHand = async (recipients: Partial<NewRecipient>[] = [{}], message: Message = {}) =>

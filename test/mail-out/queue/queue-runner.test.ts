@@ -67,6 +67,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       health: new Health({ clock, log: silentLog }),
       envelopeFor: () => plainEnvelope,
       deliver: resultsOf(() => taken),
+      choicesFor: () => null,
       isResolverSuspect: () => false,
       isSuspended: () => false,
       holdsMail: () => false,
@@ -84,7 +85,6 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
     },
     {
       giveUpAfterMs: 48 * hour,
-      viaSmarthost: false,
     },
   )
   await queue.start()

@@ -112,6 +112,15 @@ export const findingWordings = {
     advice: 'Add to doctor.port_25_hosts an MX host that has one.',
   },
 
+  account_suspended: {
+    what: 'The account "{name}" is suspended, and its queued mail is held. {reason}',
+    advice: 'Look at its bounces and complaints with its owner, then: sterna account resume {account}',
+  },
+  account_slowed: {
+    what: 'The account "{name}" may mail only few recipients a minute until {until}. {reason}',
+    advice: 'Its users were told. If it goes on, the account is suspended.',
+  },
+
   smarthost_login_fine: { what: '{host} accepts the login of {user} by {mechanism}.' },
   smarthost_unreachable: {
     what: 'There is no connection to {host} on which to log in: {reason}.',

@@ -14,6 +14,7 @@ export const checkNames = [
   'reachable',
   'open_relay',
   'domain',
+  'account',
   'certificate',
   'base_url',
   'clock',

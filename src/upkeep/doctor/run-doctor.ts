@@ -8,11 +8,13 @@ import { newestTime } from '../../mail/event/newest-time.ts'
 import { proveLogin } from '../../mail-out/delivery/prove-login.ts'
 import type { SmarthostTokens } from '../../mail-out/oauth/smarthost-tokens.ts'
 import { listNodes, type ListedNode } from '../../platform/store/node-rows.ts'
+import type { Accounts } from '../../senders/account/accounts.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { authorityName } from '../../platform/certificate/acme-certificates.ts'
 import { keptAttempts } from '../../platform/certificate/acme-state.ts'
 import { issuedId, keptChain, selfSigned } from '../../platform/certificate/certificate-rows.ts'
 import { realHost, type DoctorHost } from './doctor-host.ts'
+import { judgeAccounts } from './examine-accounts.ts'
 import { examineBaseUrl } from './examine-base-url.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
 import { judgeAttempts, judgeCertificate } from './examine-certificate.ts'
@@ -49,6 +51,7 @@ interface DoctorServices extends Pick<BaseServices, 'db' | 'clock' | 'files'> {
 export async function examination(
   services: Omit<DoctorServices, 'domains' | 'newestTime' | 'nodes' | 'host' | 'smarthostLogin'> & {
     sendingDomains: SendingDomains
+    accounts: Pick<Accounts, 'list'>
     smarthostTokens: SmarthostTokens
   },
 ): Promise<Finding[]> {
@@ -65,6 +68,7 @@ export async function examination(
       smarthostLogin: () => smarthostLogin(services),
     })),
     ...judgeTlsReports(services.config, sendingDomains),
+    ...judgeAccounts(services.accounts.list(), clock.now()),
   ]
   return files === null ? findings : [...findings, judgeDatabase(await files.upkeep.needsRewriting())]
 }

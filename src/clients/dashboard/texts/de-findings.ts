@@ -459,6 +459,15 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
     what: '{path} öffnet alle {all} gespeicherten Geheimnisse, und nur ihr Eigentümer kann sie lesen. Heben Sie eine Kopie getrennt von den Backups auf: Ohne sie sind diese nicht wiederherzustellen.',
   },
 
+  account_suspended: {
+    what: 'Das Konto „{name}“ ist gesperrt, und seine wartenden E-Mails werden zurückgehalten. {reason}',
+    advice: 'Sehen Sie sich mit seinem Inhaber die Bounces und Beschwerden an, dann: sterna account resume {account}',
+  },
+  account_slowed: {
+    what: 'Das Konto „{name}“ darf bis {until} nur wenige Empfänger pro Minute anschreiben. {reason}',
+    advice: 'Seine Benutzer wissen davon. Geht es so weiter, wird das Konto gesperrt.',
+  },
+
   open_files_too_few: {
     what: 'Dieser Prozess darf {limit} Dateien und Sockets offen haben, braucht aber mindestens {fewest}.',
     advice: raiseLimit,

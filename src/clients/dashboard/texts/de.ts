@@ -1182,6 +1182,7 @@ export const de: Texts = {
       reachable: 'Von außen erreichbar',
       open_relay: 'Offenes Relay',
       domain: 'Domain',
+      account: 'Konto',
       certificate: 'Zertifikat',
       clock: 'Uhr',
       disk: 'Datenträger',

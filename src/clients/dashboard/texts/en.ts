@@ -1215,6 +1215,7 @@ export const en = {
       reachable: 'Reachable from outside',
       open_relay: 'Open relay',
       domain: 'Domain',
+      account: 'Account',
       certificate: 'Certificate',
       clock: 'Clock',
       disk: 'Disk',

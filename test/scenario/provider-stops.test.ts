@@ -15,10 +15,17 @@ const refusal = '421 4.7.0 Too many messages from your address, try again in 30 
 const halfHour = 33 * 60_000
 
 /** A provider that refuses all mail while it is told to, and how many messages it was asked to take. */
-async function startProvider(): Promise<{ mx: FakeMx; state: { refuses: boolean; asked: number } }> {
-  const state = { refuses: true, asked: 0 }
-  const mail = (): MxAction | undefined => (state.asked++, state.refuses ? refusal : undefined)
-  const mx = await startFakeMx({ on: { mail }, host })
+async function startProvider(): Promise<{ mx: FakeMx; state: { refuses: boolean; asked: number; most: number } }> {
+  const state = { refuses: true, asked: 0, most: 0 }
+  let atOnce = 0
+  const dot = (): undefined => void atOnce--
+  const mail = (): MxAction | undefined => {
+    state.asked++
+    if (state.refuses) return refusal
+    state.most = Math.max(state.most, ++atOnce)
+    return undefined
+  }
+  const mx = await startFakeMx({ on: { mail, dot }, host })
   onTestFinished(() => mx.close())
   return { mx, state }
 }
@@ -74,6 +81,8 @@ test('a provider that refuses our address is sent nothing, for any domain, until
   state.refuses = false
   relay.clock.advance(halfHour)
   await mx.waitForMessages(5)
+  // Each thread has its own count.
+  expect(state.most).toBeLessThanOrEqual(2)
   await expect.poll(() => relay.relay.services.db.read('select id from provider_stop')).toEqual([])
 })
 

@@ -5,11 +5,11 @@ import { unconnectedAttempt, type Attempt, type DeliveryJob, type HostBackoff, t
 import { destinationGroup } from './destination-group.ts'
 import { attemptOf, draftFor } from './draft.ts'
 import { backoffFor } from './host-health.ts'
-import { findRoute } from './find-route.ts'
+import { findRoute, isAsked } from './find-route.ts'
 import { messagesOf, unclean } from './leaving-message.ts'
 import { deferral } from './outcome.ts'
 import { smarthostFor } from './follow-choice.ts'
-import { hostKey, type Route, type RouteHost } from './route.ts'
+import { hostKey, type FoundRoute, type Route, type RouteHost } from './route.ts'
 import type { StsFound } from './sts-lookup.ts'
 import type { DomainSts } from './transport-policy.ts'
 import type { ContentUse, DeliverServices, Transferring } from './transferring.ts'
@@ -84,6 +84,7 @@ async function deliverAll(
   const postponeAll = (backoff?: HostBackoff): void => {
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true, backoff })
   }
+  let leave: (() => void) | null = null
   try {
     const looking = isStsWanted(job) ? (services.sts?.policyOf(policyDomain(job, services), job.at) ?? null) : null
     const way = await findRouteOrBackoff(job, services)
@@ -93,14 +94,10 @@ async function deliverAll(
     if (!messageFor) return settleAll(unclean)
     const { providerStops } = services
     const mx = way.mx?.records ?? null
-    if (mx !== null && way.mx?.isKept !== true) services.noteGroup(job.destination, destinationGroup(job.destination, mx))
-    const assigned = services.sources.assign(
-      way.hosts,
-      job,
-      performance.now(),
-      mx === null ? undefined : providerStops.restingSources(job, mx),
-    )
-    const hosts = mx === null ? assigned : providerStops.allowed(assigned, job, mx)
+    const assigned = withSources(way, job, services)
+    const turn = mx && providerStops.enter(assigned, job, mx)
+    if (turn) leave = await turn
+    const hosts = mx ? providerStops.allowed(assigned, job, mx) : assigned
     if ('key' in hosts) return postponeAll(hosts)
     const sts = looking === null ? null : await domainStsFor(hosts, looking, { job, services })
     if (sts === 'unreadable') return settleAll(unreadable(policyDomain(job, services)))
@@ -116,6 +113,8 @@ async function deliverAll(
   } catch (error) {
     use.isUncertain = true
     settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
+  } finally {
+    leave?.()
   }
 }
 
@@ -145,6 +144,11 @@ async function domainStsFor(
 const unreadable = (domain: string): Outcome =>
   deferral('internal_error', `4.3.0 the store cannot tell whether ${domain} has an MTA-STS policy`).outcome
 
+/** Each host with the address to connect from. */
+function withSources({ hosts, mx }: FoundRoute, job: DeliveryJob, { sources, providerStops }: DeliverServices): RouteHost[] {
+  return sources.assign(hosts, job, performance.now(), mx ? providerStops.restingSources(job, mx.records) : undefined)
+}
+
 function hostsInOrder(hosts: RouteHost[], { health, rotation, ipv6Refusals }: DeliverServices): RouteHost[] {
   if (hosts.length === 1) return hosts
   const now = performance.now()
@@ -163,6 +167,7 @@ async function findRouteOrBackoff(
   const backoff = backoffFor(job, health.backoffOf(key, startedAt))
   if (backoff) return backoff
   const route = await findRoute(job, services)
+  if ('hosts' in route && isAsked(route)) services.noteGroup(job.destination, destinationGroup(job.destination, route.mx?.records ?? []))
   if ('hosts' in route || route.outcome.type !== 'deferred') {
     health.forget(key)
     return route

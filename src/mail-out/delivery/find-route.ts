@@ -33,7 +33,7 @@ export async function findRoute({ destination, isSecondLook, knownName }: Delive
 }
 
 /** True if a name server was asked now: it is not the smarthost, and the MX records were not cached. */
-const isAsked = ({ mx }: FoundRoute): boolean => mx !== null && mx.isKept !== true
+export const isAsked = ({ mx }: FoundRoute): boolean => mx !== null && mx.isKept !== true
 
 /** The route that any name server knows. An absence needs two of them, or the only one. */
 async function routeAnew(destination: string, { route, eachServer }: FindRouteServices): Promise<Route> {

@@ -1,6 +1,7 @@
 import { lastUsed } from '../../platform/last-used.ts'
 import type { MxRecord } from '../../platform/resolver.ts'
 import type { Attempt, DeliveryJob, HostBackoff } from './attempt.ts'
+import { CarefulStart } from './careful-start.ts'
 import { destinationGroup } from './destination-group.ts'
 import { backoffFor } from './host-health.ts'
 import { refusalSign, type RefusalSign } from './refusal-sign.ts'
@@ -50,6 +51,7 @@ export function partsOfStop(key: string): { group: string; source: string | null
 export class ProviderStops {
   readonly #tell: (stop: ProviderStop) => void
   readonly #random: () => number
+  readonly careful = new CarefulStart()
   readonly #stops = new Map<string, ProviderStop & { until: number }>()
   /** Refusals without an acceptance in between. */
   readonly #inRow = lastUsed<number>(maxRemembered)
@@ -65,14 +67,15 @@ export class ProviderStops {
 
   /** True if no group refuses anything. */
   get isQuiet(): boolean {
-    return this.#stops.size === 0 && this.#inRow.size === 0
+    return this.#stops.size === 0 && this.#inRow.size === 0 && this.careful.isOver
   }
 
   /** What another thread, an earlier process or another node has found. */
   learn({ key, until, step, reason }: ProviderStop): void {
     this.#inRow.delete(key)
-    if (until === null) this.#stops.delete(key)
-    else this.#stops.set(key, { key, until, step, reason })
+    if (until === null && this.#stops.delete(key)) this.careful.begin(key)
+    if (until === null) return
+    this.#stops.set(key, { key, until, step, reason })
   }
 
   /** Which of our addresses nothing may be sent from; undefined: all may be used. */
@@ -98,6 +101,12 @@ export class ProviderStops {
     return hosts
   }
 
+  /** Waits for the job's turn, where mail flows again after a stop. What it gives is to be called at the job's end. */
+  enter(hosts: RouteHost[], { destination }: Job, mx: readonly MxRecord[]): Promise<() => void> | null {
+    if (this.careful.isOver) return null
+    return this.careful.enter(stopKey(destinationGroup(destination, mx), hosts[0]?.source?.address ?? null))
+  }
+
   /** What follows from an attempt: a stop, if its destination has to wait. */
   note(attempt: Attempt, job: Job, mx: readonly MxRecord[]): HostBackoff | undefined {
     const { outcome, mxHost, sourceAddress, durationMs } = attempt
@@ -113,7 +122,10 @@ export class ProviderStops {
     if (sign) return this.#noteRefusal(key, sign, { stop, reason: outcome.type === 'delivered' ? '' : outcome.reason, now })
     if (stop && (outcome.reply === null || outcome.reply.code === 421)) return backoffOf({ ...stop, until: now + againMs }, now)
     if (stop) this.#change({ ...stop, until: null })
-    else if (outcome.type === 'delivered') this.#inRow.delete(key)
+    else if (outcome.type === 'delivered') {
+      this.#inRow.delete(key)
+      this.careful.accepted(key)
+    }
     return undefined
   }
 

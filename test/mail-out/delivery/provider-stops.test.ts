@@ -100,7 +100,7 @@ test('what another has found holds here too, until it says that mail flows, or f
   stops.learn(stop)
   expect(wait()).toBe(30 * minute)
   stops.learn({ ...stop, until: null })
-  expect([wait(), stops.isQuiet]).toEqual([null, true])
+  expect([wait(), stops.careful.isOver]).toEqual([null, false])
   stops.learn(stop)
   state.now += 2 * stopKeptMs
   expect([wait(), told]).toEqual([null, [{ ...stop, until: null }]])

@@ -105,3 +105,23 @@ test('what another has found holds here too, until it says that mail flows, or f
   state.now += 2 * stopKeptMs
   expect([wait(), told]).toEqual([null, [{ ...stop, until: null }]])
 })
+
+test('where mail for a destination may go several ways, one job tries again, and the queue is not asked which', () => {
+  const { stops, note, told, state } = start()
+  const from = hosts.map((host) => ({ ...host, source: { address: '192.0.2.1', ehloName: null } }))
+  const choices = { usual: { via: null, routeId: null }, byProvider: [], isOfSome: true }
+  const job = () => ({ destination: 'rcpt.example', isProbe: false, at: state.now, choices })
+  note(blocked)
+  expect(stops.allowed(from, job(), mx)).toMatchObject({ key, forMs: 10 * minute })
+  state.now += 10 * minute
+  const [first, second] = [job(), job()]
+  expect(stops.allowed(from, first, mx)).toEqual(from)
+  expect(stops.allowed(from, second, mx)).toMatchObject({ key, forMs: minute })
+  expect(stops.note(blocked, first, mx)).toMatchObject({ key, forMs: 10 * minute })
+  state.now += 10 * minute
+  const third = job()
+  expect(stops.allowed(from, third, mx)).toEqual(from)
+  expect(stops.note(accepted, third, mx)).toBeUndefined()
+  expect(told.at(-1)).toMatchObject({ key, until: null })
+  expect(stops.allowed(from, job(), mx)).toEqual(from)
+})

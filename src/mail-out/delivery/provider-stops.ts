@@ -4,7 +4,7 @@ import type { Attempt, DeliveryJob, HostBackoff } from './attempt.ts'
 import { CarefulStart } from './careful-start.ts'
 import { destinationGroup } from './destination-group.ts'
 import { backoffFor } from './host-health.ts'
-import { refusalSign, type RefusalSign } from './refusal-sign.ts'
+import { longestStopMs, refusalSign, type RefusalSign } from './refusal-sign.ts'
 import type { RouteHost } from './route.ts'
 
 /** Nothing is sent from one of our addresses to a group of destinations, because their hosts refuse that. */
@@ -24,7 +24,6 @@ type Job = Pick<DeliveryJob, 'destination' | 'isProbe' | 'choices' | 'at'>
 const minuteMs = 60_000
 /** Ours; each further one is twice as long. */
 const firstStopMs = 10 * minuteMs
-const longestStopMs = 240 * minuteMs
 /** How much a stop is lengthened at random. */
 const jitter = 0.1
 /** So many refusals in a row say that it is not about one message. */

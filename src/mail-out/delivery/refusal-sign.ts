@@ -12,11 +12,14 @@ const minuteMs = 60_000
 /** A host that wants a retry that soon only slows us down, ms. */
 const shortMs = 2 * minuteMs
 /** However long a reply says, ms. */
-const longestMs = 24 * 60 * minuteMs
+export const longestStopMs = 240 * minuteMs
 const unitMs: Record<string, number> = { s: 1_000, m: minuteMs, h: 60 * minuteMs }
-/** "Try again in 30 minutes", "after 2-4 hours", "wait 600 seconds". The first number of two counts. */
+/**
+ * "Try again in 30 minutes", "retry after 2-4 hours", "wait 600 seconds". The first number of two counts. Without such a verb the time is
+ * what was counted over: "500 messages in 24 hours".
+ */
 const hint =
-  /\b(?:in|after|for|wait|within)\s+(?:about |at least |another )?(\d{1,5})(?:\s?-\s?\d{1,5})?\s?(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)\b/i
+  /\b(?:(?:try|again|retry|back)(?:,?\slater)?,?\s(?:in|after)|wait(?:\sfor)?)\s(?:about |at least |another )?(\d{1,5})(?:\s?-\s?\d{1,5})?\s?(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)\b/i
 
 /** Null if the outcome says nothing about other mail. */
 export function refusalSign(outcome: Outcome, mxHost: string): RefusalSign | null {
@@ -24,7 +27,7 @@ export function refusalSign(outcome: Outcome, mxHost: string): RefusalSign | nul
   const known = findReplyEntry({ ...outcome.reply, provider: mxProviderOf(mxHost), phase: outcome.phase ?? null })
   if (known?.effect !== 'slow_down' && known?.effect !== 'rest_address') return null
   const hinted = hintedMs(outcome.reply.text)
-  if (hinted > shortMs) return { stopMs: Math.min(hinted, longestMs) }
+  if (hinted > shortMs) return { stopMs: Math.min(hinted, longestStopMs) }
   return { stopMs: known.stopMinutes === undefined ? null : known.stopMinutes * minuteMs }
 }
 

@@ -27,8 +27,12 @@ test.each<[string, Phase, string, string | null, string, { stopMs: number | null
   ['mx.rcpt.example', 'mail', '421', '4.7.0', 'Too many messages, try again in 30 minutes', { stopMs: 30 * minute }],
   ['mx.rcpt.example', 'mail', '421', '4.7.0', 'Too many messages, try again in 2-4 hours', { stopMs: 120 * minute }],
   ['mx.rcpt.example', 'mail', '421', '4.7.0', 'Too many messages, wait 600 seconds', { stopMs: 10 * minute }],
-  ['mx.rcpt.example', 'mail', '421', '4.7.0', 'Too many messages, try again in 90000 hours', { stopMs: 24 * 60 * minute }],
+  ['mx.rcpt.example', 'mail', '421', '4.7.0', 'Too many messages, try again in 90000 hours', { stopMs: 240 * minute }],
   ['mx.rcpt.example', 'mail', '421', '4.7.0', 'Too many messages, try again in 60 seconds', { stopMs: null }],
+  ['mx.rcpt.example', 'mail', '421', '4.7.0', 'Too many messages, try again later, in 1 hour', { stopMs: 60 * minute }],
+  ['mx.rcpt.example', 'mail', '450', '4.7.1', 'Too many messages from your IP in 24 hours', { stopMs: null }],
+  ['mx.rcpt.example', 'mail', '450', '4.7.1', 'Rate limit exceeded: 500 messages within 1 hour, try again later', { stopMs: null }],
+  ['mx.rcpt.example', 'mail', '550', '5.7.1', 'Your IP address is blocked for 48 hours of spam', { stopMs: null }],
   ['mx.rcpt.example', 'rcpt', '450', '4.7.1', 'Greylisted, try again in 300 seconds', null],
   ['mx.rcpt.example', 'rcpt', '550', '5.1.1', 'No such user', null],
 ])('%s says at %s: %s %s %s', (host, phase, code, enhancedStatus, text, sign) => {

@@ -4,10 +4,12 @@ import { programFile } from '../../platform/program.ts'
 /** A row of `config/providers.json`. */
 export interface ProviderRow {
   id: string
-  /** The endings of its MX hosts' names. */
+  /** The endings of its MX hosts' names, and of no machine of a customer. */
   mx: string[]
   /** Whose replies it gives, if not its own. */
   replies?: string
+  /** The first digits of the replies whose words a domain that it serves can choose. */
+  worded?: number[]
   /** At a time, to one host from one address. */
   connections: number
   /** Over one connection. */

@@ -2,7 +2,7 @@ import { lastUsed } from '../../platform/last-used.ts'
 import type { MxRecord } from '../../platform/resolver.ts'
 import type { Attempt, DeliveryJob, HostBackoff } from './attempt.ts'
 import { CarefulStart } from './careful-start.ts'
-import { destinationGroup } from './destination-group.ts'
+import { destinationGroup, isOfGroup } from './destination-group.ts'
 import { backoffFor } from './host-health.ts'
 import { longestStopMs, refusalSign, type RefusalSign } from './refusal-sign.ts'
 import type { RouteHost } from './route.ts'
@@ -21,6 +21,11 @@ export interface ProviderStop {
 
 type Job = Pick<DeliveryJob, 'destination' | 'isProbe' | 'choices' | 'at'>
 
+interface RefusalsInRow {
+  refusals: number
+  destinations: Set<string>
+}
+
 const minuteMs = 60_000
 /** Ours; each further one is twice as long. */
 const firstStopMs = 10 * minuteMs
@@ -28,6 +33,8 @@ const firstStopMs = 10 * minuteMs
 const jitter = 0.1
 /** So many refusals in a row say that it is not about one message. */
 const enoughRefusals = 3
+/** So many domains refused say that it is not about one of them. */
+const enoughDestinations = 2
 /** If the message that tries again gets no answer, another does, ms. */
 const againMs = minuteMs
 /** A stop that nothing was sent since then to end says nothing more, ms. */
@@ -53,7 +60,7 @@ export class ProviderStops {
   readonly careful = new CarefulStart()
   readonly #stops = new Map<string, ProviderStop & { until: number }>()
   /** Refusals without an acceptance in between. */
-  readonly #inRow = lastUsed<number>(maxRemembered)
+  readonly #inRow = lastUsed<RefusalsInRow>(maxRemembered)
 
   /** Jobs that try again where the queue does not say which does. */
   readonly #probes = new WeakSet<Job>()
@@ -113,13 +120,21 @@ export class ProviderStops {
     const sign = refusalSign(outcome, mxHost)
     if (sign === null && this.isQuiet) return undefined
     const isProbe = job.isProbe || this.#probes.has(job)
-    const key = stopKey(destinationGroup(job.destination, mx), sourceAddress)
+    const group = destinationGroup(job.destination, mx)
+    const key = stopKey(group, sourceAddress)
     const now = job.at + durationMs
     const stop = this.#stopOf(key, now)
     // What was under way when it began says nothing, accepted or not.
     if (stop && !isProbe) return backoffOf(stop, now)
-    if (sign) return this.#noteRefusal(key, sign, { stop, reason: outcome.type === 'delivered' ? '' : outcome.reason, now })
-    if (stop && (outcome.reply === null || outcome.reply.code === 421)) return backoffOf({ ...stop, until: now + againMs }, now)
+    // Whoever names hosts of a provider among others must not stop mail to it, or end a stop.
+    const isAnswer = isOfGroup(mxHost, group)
+    if (sign && isAnswer) {
+      const reason = outcome.type === 'delivered' ? '' : outcome.reason
+      return this.#noteRefusal(key, sign, { stop, reason, destination: job.destination, now })
+    }
+    if (stop && (!isAnswer || outcome.reply === null || outcome.reply.code === 421))
+      return backoffOf({ ...stop, until: now + againMs }, now)
+    if (!isAnswer) return undefined
     if (stop) this.#change({ ...stop, until: null })
     else if (outcome.type === 'delivered') {
       this.#inRow.delete(key)
@@ -130,12 +145,15 @@ export class ProviderStops {
 
   #noteRefusal(
     key: string,
-    { stopMs }: RefusalSign,
-    { stop, reason, now }: { stop: ProviderStop | undefined; reason: string; now: number },
+    { stopMs, isOfHost }: RefusalSign,
+    { stop, reason, destination, now }: { stop: ProviderStop | undefined; reason: string; destination: string; now: number },
   ): HostBackoff | undefined {
-    const inRow = (this.#inRow.get(key) ?? 0) + 1
-    if (!stop && stopMs === null && inRow < enoughRefusals) {
-      this.#inRow.set(key, inRow)
+    const row = this.#inRow.get(key) ?? { refusals: 0, destinations: new Set() }
+    row.refusals++
+    if (row.destinations.size < enoughDestinations) row.destinations.add(destination)
+    const isEnough = (stopMs !== null || row.refusals >= enoughRefusals) && (isOfHost || row.destinations.size >= enoughDestinations)
+    if (!stop && !isEnough) {
+      this.#inRow.set(key, row)
       return undefined
     }
     const step = stop ? stop.step + 1 : 0

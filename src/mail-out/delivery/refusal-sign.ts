@@ -1,13 +1,19 @@
 import { findReplyEntry } from '../../readers/explanation/find-reply-entry.ts'
 import type { Outcome } from './attempt.ts'
-import { mxProviderOf } from './mx-provider.ts'
+import { mxProviderOf, providerOf } from './mx-provider.ts'
 
 /** A reply that is about us, or about how much we send, so about all mail from the same address to the same hosts. */
 export interface RefusalSign {
   /** How long to send nothing, ms; null: one such reply alone does not say that. */
   stopMs: number | null
+  /** False if the recipient's domain may have written it, so it may say nothing about other domains behind the same hosts. */
+  isOfHost: boolean
 }
 
+type Refused = Exclude<Outcome, { type: 'delivered' }>
+
+/** No domain that a provider serves is asked before its recipient is named. */
+const phasesOfHost = new Set(['banner', 'ehlo', 'mail'])
 const minuteMs = 60_000
 /** A host that wants a retry that soon only slows us down, ms. */
 const shortMs = 2 * minuteMs
@@ -26,10 +32,15 @@ export function refusalSign(outcome: Outcome, mxHost: string): RefusalSign | nul
   if (outcome.type === 'delivered' || outcome.reply === null) return null
   const known = findReplyEntry({ ...outcome.reply, provider: mxProviderOf(mxHost), phase: outcome.phase ?? null })
   if (known?.effect !== 'slow_down' && known?.effect !== 'rest_address') return null
+  const isOfHost = !isWorded(outcome, outcome.reply.code, mxHost) || (known.ownStatus?.test(outcome.reply.enhancedStatus ?? '') ?? false)
   const hinted = hintedMs(outcome.reply.text)
-  if (hinted > shortMs) return { stopMs: Math.min(hinted, longestStopMs) }
-  return { stopMs: known.stopMinutes === undefined ? null : known.stopMinutes * minuteMs }
+  if (hinted > shortMs) return { stopMs: Math.min(hinted, longestStopMs), isOfHost }
+  return { stopMs: known.stopMinutes === undefined ? null : known.stopMinutes * minuteMs, isOfHost }
 }
+
+/** Whether the domain of the recipient may have chosen the words. */
+const isWorded = ({ phase }: Refused, code: number, mxHost: string): boolean =>
+  (phase === undefined || !phasesOfHost.has(phase)) && providerOf(mxHost)?.worded?.includes(Math.floor(code / 100)) === true
 
 /** How long the text says to wait, ms; 0 if it does not say. */
 function hintedMs(text: string): number {

@@ -3,6 +3,8 @@ import type { ReplyEntry } from './reply-entry.ts'
 const googleErrors = 'https://support.google.com/a/answer/3726730'
 const googleRules = 'https://support.google.com/a/answer/81126'
 
+const rateStatus = /^[45]\.7\.28$/
+
 /**
  * Google, by "Gmail SMTP errors and codes" (support.google.com/a/answer/3726730, 2026-02-15) and "Email sender guidelines"
  * (support.google.com/a/answer/81126, 2026-03-21). 4yz and 5yz come with the same words.
@@ -16,6 +18,7 @@ export const google: ReplyEntry[] = [
     cause: 'reputation',
     effect: 'rest_address',
     stopMinutes: 10,
+    ownStatus: rateStatus,
     page: googleRules,
   },
   {
@@ -44,6 +47,7 @@ export const google: ReplyEntry[] = [
     cause: 'sending_rate',
     effect: 'slow_down',
     stopMinutes: 10,
+    ownStatus: rateStatus,
     page: googleRules,
   },
   {

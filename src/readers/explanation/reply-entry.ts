@@ -22,6 +22,8 @@ export interface ReplyEntry {
   effect?: WideEffect
   /** One such reply is enough to send nothing for so long. */
   stopMinutes?: number
+  /** Only the provider itself gives such a status; words alone may be those of a domain that it serves. */
+  ownStatus?: RegExp
   /** The provider's page about it, or where to ask. */
   page?: string
 }

@@ -33,7 +33,8 @@ function start() {
     stops,
     told,
     state,
-    note: (attempt: Attempt, isProbe = false) => stops.note(attempt, job(isProbe), mx),
+    note: (attempt: Attempt, { isProbe = false, destination = 'rcpt.example', records = mx } = {}) =>
+      stops.note(attempt, job(isProbe, destination), records),
     /** ms until one message may try again; null if mail flows. */
     wait: (destination = 'rcpt.example', isProbe = false) => {
       const allowed = stops.allowed(from, job(isProbe, destination), mx)
@@ -67,13 +68,13 @@ test('each refusal of the message that tries again doubles it, and an answer to 
   const waits = [wait()]
   for (let i = 0; i < 6; i++) {
     state.now += wait() ?? 0
-    note(busy, true)
+    note(busy, { isProbe: true })
     waits.push(wait())
   }
   expect(waits.map((ms) => (ms ?? 0) / minute)).toEqual([10, 20, 40, 80, 160, 240, 240])
   state.now += wait() ?? 0
-  expect(note(silent, true)).toMatchObject({ key, forMs: minute })
-  expect(note(said(550, '5.1.1', 'No such user'), true)).toBe(undefined)
+  expect(note(silent, { isProbe: true })).toMatchObject({ key, forMs: minute })
+  expect(note(said(550, '5.1.1', 'No such user'), { isProbe: true })).toBe(undefined)
   expect([wait(), told.at(-1)?.until]).toEqual([null, null])
 })
 
@@ -124,4 +125,23 @@ test('where mail for a destination may go several ways, one job tries again, and
   expect(stops.note(accepted, third, mx)).toBeUndefined()
   expect(told.at(-1)).toMatchObject({ key, until: null })
   expect(stops.allowed(from, job(), mx)).toEqual(from)
+})
+
+test('a host that a domain names beside those of a provider neither stops mail to the provider nor ends a stop', () => {
+  const { note, told, state } = start()
+  const beside = [...mx, { preference: 5, exchange: 'mx.evil.example' }]
+  const evil = { destination: 'evil.example', records: beside }
+  const from = (attempt: Attempt): Attempt => ({ ...attempt, mxHost: 'mx.evil.example' })
+  for (let i = 0; i < 3; i++) expect(note(from(blocked), evil)).toBe(undefined)
+  note(blocked)
+  state.now += 10 * minute
+  expect(note(from(accepted), { ...evil, isProbe: true })).toMatchObject({ key, forMs: minute })
+  expect(told).toHaveLength(1)
+})
+
+test('the words of one domain behind a provider do not stop mail to the others; those of two do', () => {
+  const { note } = start()
+  const worded = said(550, '5.7.1', 'Too many messages from you, try again in 4 hours')
+  for (let i = 0; i < 9; i++) expect(note(worded)).toBe(undefined)
+  expect(note(worded, { destination: 'other.example' })).toMatchObject({ key, forMs: 240 * minute })
 })

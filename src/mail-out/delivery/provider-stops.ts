@@ -19,10 +19,13 @@ export interface ProviderStop {
   reason: string
 }
 
-type Job = Pick<DeliveryJob, 'destination' | 'isProbe' | 'choices' | 'at'>
+type Job = Pick<DeliveryJob, 'messageId' | 'destination' | 'isProbe' | 'choices' | 'at'>
 
 interface RefusalsInRow {
-  refusals: number
+  /** Epoch ms. */
+  begunAt: number
+  /** Refused: by several recipients of one message no more is known than by one. */
+  messages: Set<string>
   destinations: Set<string>
 }
 
@@ -31,8 +34,10 @@ const minuteMs = 60_000
 const firstStopMs = 10 * minuteMs
 /** How much a stop is lengthened at random. */
 const jitter = 0.1
-/** So many refusals in a row say that it is not about one message. */
-const enoughRefusals = 3
+/** So many messages refused in a row say that it is not about one of them. */
+const enoughMessages = 3
+/** In a row are those within this time, ms. */
+const rowMs = 60 * minuteMs
 /** So many domains refused say that it is not about one of them. */
 const enoughDestinations = 2
 /** If the message that tries again gets no answer, another does, ms. */
@@ -130,7 +135,7 @@ export class ProviderStops {
     const isAnswer = isOfGroup(mxHost, group)
     if (sign && isAnswer) {
       const reason = outcome.type === 'delivered' ? '' : outcome.reason
-      return this.#noteRefusal(key, sign, { stop, reason, destination: job.destination, now })
+      return this.#noteRefusal(key, sign, { stop, reason, job, now })
     }
     if (stop && (!isAnswer || outcome.reply === null || outcome.reply.code === 421))
       return backoffOf({ ...stop, until: now + againMs }, now)
@@ -146,12 +151,14 @@ export class ProviderStops {
   #noteRefusal(
     key: string,
     { stopMs, isOfHost }: RefusalSign,
-    { stop, reason, destination, now }: { stop: ProviderStop | undefined; reason: string; destination: string; now: number },
+    { stop, reason, job, now }: { stop: ProviderStop | undefined; reason: string; job: Job; now: number },
   ): HostBackoff | undefined {
-    const row = this.#inRow.get(key) ?? { refusals: 0, destinations: new Set() }
-    row.refusals++
-    if (row.destinations.size < enoughDestinations) row.destinations.add(destination)
-    const isEnough = (stopMs !== null || row.refusals >= enoughRefusals) && (isOfHost || row.destinations.size >= enoughDestinations)
+    const known = this.#inRow.get(key)
+    const row =
+      known && now - known.begunAt < rowMs ? known : { begunAt: now, messages: new Set<string>(), destinations: new Set<string>() }
+    if (row.messages.size < enoughMessages) row.messages.add(job.messageId)
+    if (row.destinations.size < enoughDestinations) row.destinations.add(job.destination)
+    const isEnough = (stopMs !== null || row.messages.size >= enoughMessages) && (isOfHost || row.destinations.size >= enoughDestinations)
     if (!stop && !isEnough) {
       this.#inRow.set(key, row)
       return undefined

@@ -32,6 +32,8 @@ export function refusalSign(outcome: Outcome, mxHost: string): RefusalSign | nul
   if (outcome.type === 'delivered' || outcome.reply === null) return null
   const known = findReplyEntry({ ...outcome.reply, provider: mxProviderOf(mxHost), phase: outcome.phase ?? null })
   if (known?.effect !== 'slow_down' && known?.effect !== 'rest_address') return null
+  // A bad list of one account brings that about. It is about other mail too once the address is refused for it.
+  if (known.cause === 'unknown_recipients' && known.effect === 'slow_down') return null
   const isOfHost = !isWorded(outcome, outcome.reply.code, mxHost) || (known.ownStatus?.test(outcome.reply.enhancedStatus ?? '') ?? false)
   const hinted = hintedMs(outcome.reply.text)
   if (hinted > shortMs) return { stopMs: Math.min(hinted, longestStopMs), isOfHost }

@@ -18,6 +18,8 @@ const busy = said(421, '4.7.0', 'Too many messages from you')
 const blocked = said(421, '4.7.28', 'Mail to bob@rcpt.example: an unusual rate of unsolicited mail originating from your IP address')
 const silent = { ...accepted, outcome: deferral('timeout', 'connection timed out').outcome }
 
+type Noted = { isProbe?: boolean; destination?: string; messageId?: string; records?: typeof mx }
+
 /** A thread's, with what it tells, and the time. */
 function start() {
   const told: ProviderStop[] = []
@@ -26,15 +28,21 @@ function start() {
     () => 0,
   )
   const state = { now: Date.UTC(2026, 10, 21) }
-  const job = (isProbe = false, destination = 'rcpt.example') => ({ destination, isProbe, at: state.now })
+  let messages = 0
+  const job = (isProbe = false, destination = 'rcpt.example', messageId = `msg_${++messages}`) => ({
+    messageId,
+    destination,
+    isProbe,
+    at: state.now,
+  })
   const source = { address: '192.0.2.1', ehloName: null }
   const from = hosts.map((host) => ({ ...host, source }))
   return {
     stops,
     told,
     state,
-    note: (attempt: Attempt, { isProbe = false, destination = 'rcpt.example', records = mx } = {}) =>
-      stops.note(attempt, job(isProbe, destination), records),
+    note: (attempt: Attempt, { isProbe = false, destination, messageId, records = mx }: Noted = {}) =>
+      stops.note(attempt, job(isProbe, destination, messageId), records),
     /** ms until one message may try again; null if mail flows. */
     wait: (destination = 'rcpt.example', isProbe = false) => {
       const allowed = stops.allowed(from, job(isProbe, destination), mx)
@@ -84,10 +92,19 @@ test('replies that only slow us down stop mail when three come in a row', () => 
   expect(note(busy)).toMatchObject({ key, forMs: 10 * minute })
 })
 
+test('several recipients of one message are no row, nor are refusals over more than an hour', () => {
+  const { note, state } = start()
+  for (let i = 0; i < 9; i++) expect(note(busy, { messageId: 'msg_of_many' })).toBe(undefined)
+  expect(note(busy)).toBe(undefined)
+  state.now += 60 * minute
+  expect([note(busy), note(busy)]).toEqual([undefined, undefined])
+  expect(note(busy)).toMatchObject({ key, forMs: 10 * minute })
+})
+
 test('other addresses of ours, and other providers, go on', () => {
   const { stops, note, state } = start()
   note(blocked)
-  const job = { destination: 'rcpt.example', isProbe: false, at: state.now }
+  const job = { messageId: 'msg', destination: 'rcpt.example', isProbe: false, at: state.now }
   const from = (address: string) => ({ ...hosts[0]!, source: { address, ehloName: null } })
   const [refused, other] = [from('192.0.2.1'), from('192.0.2.2')]
   expect(stops.allowed([refused, other], job, mx)).toEqual([other])
@@ -111,7 +128,7 @@ test('where mail for a destination may go several ways, one job tries again, and
   const { stops, note, told, state } = start()
   const from = hosts.map((host) => ({ ...host, source: { address: '192.0.2.1', ehloName: null } }))
   const choices = { usual: { via: null, routeId: null }, byProvider: [], isOfSome: true }
-  const job = () => ({ destination: 'rcpt.example', isProbe: false, at: state.now, choices })
+  const job = () => ({ messageId: 'msg', destination: 'rcpt.example', isProbe: false, at: state.now, choices })
   note(blocked)
   expect(stops.allowed(from, job(), mx)).toMatchObject({ key, forMs: 10 * minute })
   state.now += 10 * minute

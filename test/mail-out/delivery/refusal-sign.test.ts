@@ -46,6 +46,7 @@ test.each<[string, Phase, string, string | null, string, { stopMs: number | null
   ['mx.rcpt.example', 'mail', '450', '4.7.1', 'Rate limit exceeded: 500 messages within 1 hour, try again later', { stopMs: null }],
   ['mx.rcpt.example', 'mail', '550', '5.7.1', 'Your IP address is blocked for 48 hours of spam', { stopMs: null }],
   ['mx.rcpt.example', 'rcpt', '450', '4.7.1', 'Greylisted, try again in 300 seconds', null],
+  ['mx.rcpt.example', 'rcpt', '550', '5.7.1', 'Too many invalid recipients', null],
   ['mx.rcpt.example', 'rcpt', '550', '5.1.1', 'No such user', null],
 ])('%s says at %s: %s %s %s', (host, phase, code, enhancedStatus, text, sign) => {
   const { outcome } = hostOutcomeOf(phase, { code: Number(code), enhancedStatus, text })

@@ -184,6 +184,41 @@ test('a smarthost that refuses the login holds up its own mail only, until it is
   expect(await operate('DELETE', '/api/smarthosts/backup')).toMatchObject({ status: 200 })
 })
 
+/** A host that takes any login. */
+const loginHost = (host: string) =>
+  fakeMx(host, { extensions: ['AUTH CRAM-MD5'], on: { auth: (line) => (line === 'AUTH CRAM-MD5' ? '334 PDE+' : '235 ok') } })
+const loginOf = ({ commands }: FakeMx['sessions'][number]): boolean => commands.some((command) => command.startsWith('AUTH'))
+
+test('a smarthost that is removed and added again under its name is another one', async () => {
+  const smarthost = await loginHost('127.0.5.2')
+  const { operate, addSmarthost, addRoute, statusAfter } = await start({}, {})
+  const login = { user: 'relay', password: 's3cret' }
+  for (const more of [{ login }, { login: null }]) {
+    await addSmarthost('backup', smarthost, { tls: 'opportunistic', ...more })
+    const id = await addRoute({ via: 'backup' })
+    expect(await statusAfter('ann@corp.example')).toBe('sent')
+    await operate('DELETE', `/api/routes/${id}`)
+    expect(await operate('DELETE', '/api/smarthosts/backup')).toMatchObject({ status: 200 })
+  }
+  expect(smarthost.sessions.map(loginOf)).toEqual([true, false])
+})
+
+test('direct mail leaves over no connection that is logged in', async () => {
+  const mx = await loginHost('127.0.5.1')
+  const settings = {
+    delivery_port: String(mx.port),
+    delivery_smarthost: `rcpt.example:${mx.port}`,
+    delivery_smarthost_tls: 'opportunistic',
+    delivery_smarthost_user: 'relay',
+    delivery_smarthost_password: 's3cret',
+  }
+  const { addRoute, statusAfter } = await start(settings, zoneOf(mx))
+  await addRoute({ recipient_domain: 'rcpt.example', via: 'direct' })
+  expect(await statusAfter('ann@corp.example')).toBe('sent')
+  expect(await statusAfter('ann@rcpt.example')).toBe('delivered')
+  expect(mx.sessions.map(loginOf)).toEqual([true, false])
+})
+
 test('while the smarthost of one account is down, mail of another for the same domain goes on', async () => {
   const mx = await fakeMx('127.0.5.1')
   const gone = await fakeMx('127.0.5.6')

@@ -1,26 +1,30 @@
-import type { Smarthost } from './smarthost.ts'
+import { lastUsed } from '../../platform/last-used.ts'
+import { smarthostKey, type Smarthost } from './smarthost.ts'
 import { LoginGate } from './smarthost-login.ts'
 
-/** Why a smarthost refuses our login; null: it does not. `smarthost`: its name; null: the one of the settings. */
-export interface LoginNews {
-  smarthost: string | null
+/** Why a smarthost, as it was when its mail set out, refuses our login; null: it does not. Without `id`: the one of the settings. */
+export interface LoginNews extends Pick<Smarthost, 'id' | 'revision'> {
   refusal: string | null
 }
+
+/** There may be as many smarthosts; mail may be under way by what some of them were before. */
+const maxGates = 2000
 
 /** The gate of each smarthost: what one refuses says nothing about another, nor about what an operator has corrected since. */
 export class LoginGates {
   readonly #told: (news: LoginNews) => void
-  readonly #gates = new Map<string, { revision: number | undefined; gate: LoginGate }>()
+  readonly #gates = lastUsed<LoginGate>(maxGates)
 
   constructor(told: (news: LoginNews) => void) {
     this.#told = told
   }
 
-  of({ name, revision }: Pick<Smarthost, 'name' | 'revision'>): LoginGate {
-    const known = this.#gates.get(name ?? '')
-    if (known && known.revision === revision) return known.gate
-    const gate = new LoginGate((refusal) => this.#told({ smarthost: name ?? null, refusal }))
-    this.#gates.set(name ?? '', { revision, gate })
+  of({ id, revision }: Pick<Smarthost, 'id' | 'revision'>): LoginGate {
+    const key = smarthostKey({ id, revision })
+    const known = this.#gates.get(key)
+    if (known) return known
+    const gate = new LoginGate((refusal) => this.#told({ id, revision, refusal }))
+    this.#gates.set(key, gate)
     return gate
   }
 }

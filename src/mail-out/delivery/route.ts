@@ -5,7 +5,7 @@ import type { DnsAnswer, MxRecord } from '../../platform/resolver.ts'
 import { whyForbidden, type AddressGuard } from './address-guard.ts'
 import type { Outcome } from './attempt.ts'
 import { bounce, deferral } from './outcome.ts'
-import type { Smarthost } from './smarthost.ts'
+import { smarthostKey, type Smarthost } from './smarthost.ts'
 
 /** One address of a host, to connect to without another look-up. */
 export interface RouteHost {
@@ -30,9 +30,9 @@ export interface RouteHost {
 export const hostText = ({ name, address, port, source }: RouteHost): string =>
   `${name} ${address}:${port}${source ? ` from ${source.address}` : ''}`
 
-/** Identifies the host: one address is the same host under any name, but not for another login. */
+/** Identifies the host: one address is the same host under any name, but not as another smarthost, nor as none. */
 export const hostKey = ({ address, port, smarthost }: RouteHost): string =>
-  smarthost?.name === undefined ? `${address} ${port}` : `${address} ${port} ${smarthost.name} ${smarthost.revision}`
+  smarthost === undefined ? `${address} ${port}` : `${address} ${port} ${smarthostKey(smarthost)}`
 
 /** Where a destination's mail goes, the best host first; or its outcome if there is nowhere to go. */
 export type Route = FoundRoute | { outcome: Outcome }

@@ -7,8 +7,10 @@ import type { TlsPolicy } from '../../platform/config/recipient-tls.ts'
 export interface Smarthost {
   /** Default: it is the one of the settings. */
   name?: string
+  /** Of those with a name: another one may get it later. */
+  id?: string | undefined
   /** How often it was changed: a connection to what it was before is not used. */
-  revision?: number
+  revision?: number | undefined
   /** Name or IP address. */
   host: string
   port: number
@@ -40,8 +42,9 @@ export function smarthostOf({
 }
 
 /** One that routes name. */
-export const smarthostNamed = ({ name, revision, host, port, tls, verify, login, sender }: NamedSmarthost): Smarthost => ({
+export const smarthostNamed = ({ name, id, revision, host, port, tls, verify, login, sender }: NamedSmarthost): Smarthost => ({
   name,
+  id,
   revision,
   host,
   port,
@@ -49,6 +52,10 @@ export const smarthostNamed = ({ name, revision, host, port, tls, verify, login,
   ...(login && { login }),
   ...(sender !== null && { sender }),
 })
+
+/** Identifies a smarthost as it is now: what was learnt of it before a change says nothing any more. */
+export const smarthostKey = ({ id, revision }: Pick<Smarthost, 'id' | 'revision'>): string =>
+  id === undefined ? 'smarthost' : `${id} ${revision}`
 
 const tlsOf = (mode: NamedSmarthost['tls'], verify: boolean): NonNullable<Smarthost['tls']> => ({
   isImplicit: mode === 'implicit',

@@ -5,29 +5,32 @@ import type { Health } from '../../platform/health.ts'
 /** Tells the operator which smarthosts refuse our login, until they take it or are changed. */
 export class SmarthostRefusals {
   readonly #services: { health: Health; smarthosts: Pick<Smarthosts, 'find'> }
-  /** By name. */
+  /** By id. */
   readonly #refusals = new Map<string, { reason: string; revision: number | undefined }>()
 
   constructor(services: { health: Health; smarthosts: Pick<Smarthosts, 'find'> }) {
     this.#services = services
   }
 
-  note({ smarthost, refusal: reason }: LoginNews): void {
+  note({ id, revision, refusal: reason }: LoginNews): void {
     const { health, smarthosts } = this.#services
-    if (smarthost === null) return health.set('smarthost_login', reason !== null, { reason })
-    if (reason === null) this.#refusals.delete(smarthost)
-    else this.#refusals.set(smarthost, { reason, revision: smarthosts.find(smarthost)?.revision })
+    if (id === undefined) return health.set('smarthost_login', reason !== null, { reason })
+    // Mail that set out before a change says nothing of what the smarthost is now.
+    if (smarthosts.find(id)?.revision !== revision) return
+    if (reason === null) this.#refusals.delete(id)
+    else this.#refusals.set(id, { reason, revision })
     this.forgetChanged()
   }
 
   /** What one has refused before it was changed or removed says nothing any more. */
   forgetChanged(): void {
     const { health, smarthosts } = this.#services
-    for (const [name, { revision }] of this.#refusals) {
-      const now = smarthosts.find(name)
-      if (!now || now.revision !== revision) this.#refusals.delete(name)
+    const problems: string[] = []
+    for (const [id, { reason, revision }] of this.#refusals) {
+      const now = smarthosts.find(id)
+      if (now?.revision === revision) problems.push(`${now?.name}: ${reason}`)
+      else this.#refusals.delete(id)
     }
-    const problem = [...this.#refusals].map(([name, { reason }]) => `${name}: ${reason}`).join('; ')
-    health.set('smarthost_refuses', this.#refusals.size > 0, { problem })
+    health.set('smarthost_refuses', problems.length > 0, { problem: problems.join('; ') })
   }
 }

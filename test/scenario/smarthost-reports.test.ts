@@ -295,6 +295,10 @@ describe('SNS', () => {
         'https://sns.eu-central-1.amazonaws.com:8443/SimpleNotificationService-01d088a6f77103d0fe307c0069e40ed6.pem',
         'https://x@sns.eu-central-1.amazonaws.com/SimpleNotificationService-01d088a6f77103d0fe307c0069e40ed6.pem',
         'https://sns.eu-central-1.amazonaws.com/own-bucket/key.pem',
+        ...['?', '?x', '#', '#x'].map(
+          (end) => `https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-01d088a6f77103d0fe307c0069e40ed6.pem${end}`,
+        ),
+        'https://sns.eu-central-1.amazonaws.com/x/../SimpleNotificationService-01d088a6f77103d0fe307c0069e40ed6.pem',
         'nonsense',
       ])
         expect((await post(relay.baseUrl, 'ses', ses.post({ ...notification, SigningCertURL }))).status).toBe(401)

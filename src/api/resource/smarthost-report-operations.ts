@@ -79,7 +79,7 @@ export const smarthostReportOperations = (services: Services): Operation[] =>
       },
       handle: async ({ body, headers, caller }) => {
         try {
-          const taken = await services.smarthostReports.take(service, { body, headers }, originOf(caller).address)
+          const taken = await services.smarthostReports.take(service, { body, headers, address: originOf(caller).address })
           return { object: 'smarthost_reports' as const, ...taken }
         } catch (error) {
           if (error instanceof SternaError && error.code === 'unverified_report') await limitUnverified(caller, services)

@@ -1,4 +1,5 @@
 import { traceFieldOf } from '../../mail/message/added-field.ts'
+import { softField } from '../../mail/bounce-parser/status-fields.ts'
 import { reportServiceNames, type ReportService } from '../../platform/config/report-services.ts'
 import type { DeliveryFate, SmarthostReport } from './smarthost-report.ts'
 
@@ -40,13 +41,14 @@ export function composeSmarthostReport(service: ReportService, { reference, addr
   )
 }
 
-function statusFields(service: ReportService, address: string, { action, status, reply, words }: DeliveryFate): string[] {
+function statusFields(service: ReportService, address: string, { action, status, reply, words, isSoft }: DeliveryFate): string[] {
   return [
     `Reporting-MTA: dns; ${service}.invalid`,
     '',
     `Final-Recipient: rfc822; ${line(address)}`,
     `Action: ${action}`,
     ...(status === null ? [] : [`Status: ${status}`]),
+    ...(isSoft ? [`${softField}: yes`] : []),
     // What the service found by itself is no reply.
     ...(reply === null
       ? [`Diagnostic-Code: x-${service}; ${line(words ?? 'no reason was given')}`]

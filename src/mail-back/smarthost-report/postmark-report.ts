@@ -43,6 +43,9 @@ const statuses: Readonly<Record<string, string>> = {
 /** Types that say nothing about whether the mail arrived: what somebody or something answered. */
 const answers = new Set(['AutoResponder', 'Subscribe', 'AddressChange', 'OpenRelayTest', 'ChallengeVerification', 'InboundError'])
 
+/** Types that say that the address is bad. */
+const hardTypes = new Set(['HardBounce', 'BadEmailAddress', 'DnsError'])
+
 function bounce(event: ReportJson): DeliveryFate | { feedbackType: string } | null {
   const type = textOf(event['Type'])
   if (answers.has(type)) return null
@@ -52,7 +55,7 @@ function bounce(event: ReportJson): DeliveryFate | { feedbackType: string } | nu
   const words = textOrNull(event['Details']) ?? textOrNull(event['Description']) ?? textOrNull(event['Name'])
   const action = type === 'Transient' ? 'delayed' : 'failed'
   const known = statuses[type] ?? (action === 'delayed' ? '4.0.0' : '5.0.0')
-  return { action, status: reply === null ? known : null, reply, words: reply === null ? words : null }
+  return { action, status: reply === null ? known : null, reply, words: reply === null ? words : null, isSoft: !hardTypes.has(type) }
 }
 
 /** `smtp;550 5.1.1 No such user`; some details are Postmark's own words. */

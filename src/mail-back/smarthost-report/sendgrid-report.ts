@@ -17,7 +17,7 @@ function saidBy(event: ReportJson) {
     case 'deferred':
       return fateOf('delayed', event, event['response'] ?? event['reason'])
     case 'bounce':
-      return fateOf('failed', event, event['reason'])
+      return { ...fateOf('failed', event, event['reason']), isSoft: event['type'] === 'blocked' }
     case 'dropped':
       return dropped(event)
     case 'spamreport':
@@ -44,6 +44,6 @@ function fateOf(action: 'failed' | 'delayed', event: ReportJson, said: unknown):
 /** SendGrid did not try: by its own list, or because of the content. */
 function dropped(event: ReportJson): DeliveryFate {
   const reason = textOf(event['reason'])
-  const status = /^(?:Bounced Address|Invalid)/i.test(reason) ? '5.1.1' : '5.7.1'
+  const status = /^(?:Bounced Address|Invalid)$/i.test(reason) ? '5.1.1' : '5.7.1'
   return { action: 'failed', status, reply: null, words: reason || null }
 }

@@ -38,10 +38,11 @@ function saidBy(event: ReportJson): Pick<SmarthostReport, 'address' | 'said'> | 
     case 'Bounce': {
       const { bouncedRecipients, bounceType, bounceSubType } = objectOf(event['bounce'])
       const recipient = onlyOf(bouncedRecipients)
+      if (isAnswer(`${bounceType} ${bounceSubType}`, recipient)) return null
       const usual = bounceType === 'Permanent' ? '5.1.1' : bounceSubType === 'MailboxFull' ? '5.2.2' : '5.0.0'
       return {
         address: textOf(recipient['emailAddress']),
-        said: fateOf('failed', recipient, { usual, words: `${bounceType} ${bounceSubType}` }),
+        said: { ...fateOf('failed', recipient, { usual, words: `${bounceType} ${bounceSubType}` }), isSoft: bounceType !== 'Permanent' },
       }
     }
     case 'DeliveryDelay': {
@@ -67,6 +68,10 @@ function saidBy(event: ReportJson): Pick<SmarthostReport, 'address' | 'said'> | 
       return null
   }
 }
+
+/** An automatic reply of the recipient, such as that somebody is out of office, is reported without what a bounce has. */
+const isAnswer = (type: string, { action, status, diagnosticCode }: ReportJson): boolean =>
+  type === 'Transient General' && ![action, status, diagnosticCode].some((each) => textOf(each) !== '')
 
 function fateOf(action: 'failed' | 'delayed', recipient: ReportJson, { usual, words }: { usual: string; words: string }): DeliveryFate {
   const reply = textOf(recipient['diagnosticCode']).replace(/^smtp;\s*/i, '')

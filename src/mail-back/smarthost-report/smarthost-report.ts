@@ -16,6 +16,8 @@ export interface DeliveryFate {
   reply: string | null
   /** The service's own words; null if it has none. */
   words: string | null
+  /** True if the service says that the address may be good, whatever the reply. */
+  isSoft?: boolean
 }
 
 /** As in a feedback report (RFC 5965): `abuse`, `opt-out`, or another type. */

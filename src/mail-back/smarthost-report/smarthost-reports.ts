@@ -66,17 +66,18 @@ export class SmarthostReports {
 
   /**
    * Resolves once everything is on disk.
-   * @param address where it came from
    * @throws SternaError as `VerifyReport`, `invalid_json`, `not_found`, `service_unavailable` if there is no room
    * @throws StorageFullError
    */
-  async take(service: ReportService, request: ReportRequest, address: string): Promise<TakenReports> {
+  async take(service: ReportService, request: ReportRequest): Promise<TakenReports> {
     this.require(service)
     if (!(await this.#verify!(request))) return { taken: 0, ignored: 0 }
     const { reports, ignored } = await this.#services.parse(service, request.body)
     let taken = 0
     for (let done = 0; done < reports.length; done += storedAtOnce) {
-      const stored = await Promise.all(reports.slice(done, done + storedAtOnce).map((report) => this.#keep(service, report, address)))
+      const stored = await Promise.all(
+        reports.slice(done, done + storedAtOnce).map((report) => this.#keep(service, report, request.address)),
+      )
       taken += stored.filter(Boolean).length
       // What is not ours is told by its token alone, and nothing is waited for.
       await yieldToEventLoop()

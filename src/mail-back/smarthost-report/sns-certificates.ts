@@ -8,7 +8,7 @@ export type FetchFromSns = (url: string) => Promise<{ status: number; text: stri
 
 /** Certificates kept; SNS has one for each region, and replaces it about once a year. */
 const maxKept = 8
-/** Anybody can make us look for certificates that are not there. */
+/** Anybody can make us look for certificates that are not there. Whoever does makes nobody else wait. */
 const fetchesPerMinute = 10
 
 interface KeptCertificate {
@@ -21,8 +21,11 @@ interface KeptCertificate {
 export class SnsCertificates {
   readonly #clock: Clock
   readonly #fetch: FetchFromSns
-  readonly #kept = lastUsed<KeptCertificate>(maxKept)
-  readonly #fetching = new Map<string, Promise<X509Certificate | null>>()
+  /** Those that have proved a message: what others claim displaces none of them. */
+  readonly #proven = lastUsed<KeptCertificate>(maxKept)
+  readonly #found = lastUsed<KeptCertificate>(maxKept)
+  readonly #fetching = new Map<string, Promise<KeptCertificate | null>>()
+  /** By client network. */
   readonly #rate: RateLimiter
 
   constructor(clock: Clock, fetch: FetchFromSns) {
@@ -32,26 +35,36 @@ export class SnsCertificates {
   }
 
   /**
-   * Null if there is none at the URL, which must be one of SNS.
+   * True if the certificate at the URL, which must be one of SNS, has signed the message.
+   * @param network of the client that names the URL
    * @throws Error if that cannot be told now
    */
-  async at(url: string): Promise<X509Certificate | null> {
-    const kept = this.#kept.get(url)
-    if (kept && kept.until > this.#clock.now()) return kept.certificate
-    const fetching = this.#fetching.get(url) ?? this.#load(url).finally(() => this.#fetching.delete(url))
+  async prove(url: string, network: string, isSignedWith: (certificate: X509Certificate) => boolean): Promise<boolean> {
+    const known = [this.#proven.get(url), this.#found.get(url)].find((each) => each && each.until > this.#clock.now())
+    const kept = known ?? (await this.#fetched(url, network))
+    if (kept === null || !isSignedWith(kept.certificate)) return false
+    this.#proven.set(url, kept)
+    return true
+  }
+
+  async #fetched(url: string, network: string): Promise<KeptCertificate | null> {
+    const under = this.#fetching.get(url)
+    if (under) return under
+    if (this.#rate.take(network) > 0) throw new Error('too many certificates of SNS were looked for within a minute')
+    const fetching = this.#load(url).finally(() => this.#fetching.delete(url))
     this.#fetching.set(url, fetching)
     return fetching
   }
 
-  async #load(url: string): Promise<X509Certificate | null> {
-    if (this.#rate.take('') > 0) throw new Error('too many certificates of SNS were looked for within a minute')
+  async #load(url: string): Promise<KeptCertificate | null> {
     const { status, text } = await this.#fetch(url)
     if (status >= 500) throw new Error(`SNS answered with status ${status}`)
     const certificate = status === 200 ? certificateIn(text) : null
     const until = certificate === null ? 0 : certificate.validToDate.getTime()
     if (certificate === null || until <= this.#clock.now()) return null
-    this.#kept.set(url, { certificate, until })
-    return certificate
+    const found = { certificate, until }
+    this.#found.set(url, found)
+    return found
   }
 }
 

@@ -40,9 +40,9 @@ export function isSignedBySns({ type, fields }: SnsMessage, certificate: X509Cer
   return verify(algorithm, Buffer.from(`${signed.join('\n')}\n`), certificate.publicKey, signature)
 }
 
-/** Whether the URL is of a signing certificate at the endpoint of the topic's own region. */
+/** Whether the URL is of a signing certificate at the endpoint of the topic's own region, in the only form that it has. */
 export const isCertificateUrl = (url: string, topicArn: string): boolean =>
-  isAtEndpoint(url, topicArn) && /^\/SimpleNotificationService-[0-9a-f]{8,64}\.pem$/.test(new URL(url).pathname)
+  isAtEndpoint(url, topicArn) && /^https:\/\/[a-z0-9.-]+\/SimpleNotificationService-[0-9a-f]{8,64}\.pem$/.test(url)
 
 /** Whether the URL confirms a subscription at the endpoint of the topic's own region. */
 export const isConfirmationUrl = (url: string, topicArn: string): boolean => isAtEndpoint(url, topicArn) && new URL(url).pathname === '/'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { ReportService } from '../../platform/config/report-services.ts'
 import { SternaError } from '../../platform/errors.ts'
+import { clientNetwork } from '../../platform/ip-address.ts'
 import { lastUsed } from '../../platform/last-used.ts'
 import { parseJsonText } from '../../platform/parse-json.ts'
 import { hasPassword, isSignedBySendgrid, mailgunSignature, sendgridKey } from './report-signature.ts'
@@ -12,6 +13,8 @@ import { isCertificateUrl, isConfirmationUrl, isSignedBySns, snsMessageOf } from
 export interface ReportRequest {
   body: string
   headers: Readonly<Partial<Record<(typeof signatureFields)[number], string>>>
+  /** Where it came from. */
+  address: string
 }
 
 /** The header fields that prove it, in lower case. */
@@ -73,12 +76,14 @@ function ofMailgun(key: string, { clock }: VerifyServices): VerifyReport {
 
 function ofSes(topicArn: string, { clock, log, fetchFromSns }: VerifyServices): VerifyReport {
   const certificates = new SnsCertificates(clock, fetchFromSns)
-  return async ({ body }) => {
+  return async ({ body, address }) => {
     const message = snsMessageOf(parseJsonText(body))
     if (message.topicArn !== topicArn) return refuse('it is of another topic than delivery.smarthost_reports_key names')
     if (!isCertificateUrl(message.signingCertUrl, topicArn)) return refuse('its certificate is not at SNS')
-    const certificate = await certificates.at(message.signingCertUrl).catch((error: unknown) => unavailable(error, 'verify the report'))
-    if (certificate === null || !isSignedBySns(message, certificate)) return refuse('it has no signature by SNS')
+    const isSigned = await certificates
+      .prove(message.signingCertUrl, clientNetwork(address), (certificate) => isSignedBySns(message, certificate))
+      .catch((error: unknown) => unavailable(error, 'verify the report'))
+    if (!isSigned) return refuse('it has no signature by SNS')
     if (message.type === 'SubscriptionConfirmation') {
       if (!isConfirmationUrl(message.subscribeUrl, topicArn)) return refuse('what confirms the subscription is not at SNS')
       const { status } = await fetchFromSns(message.subscribeUrl).catch((error: unknown) => unavailable(error, 'confirm the subscription'))

@@ -25,7 +25,9 @@ export function parseSesNotification({ text, vocabulary }: ReturnedMessage): Ses
   if (!feedbackClass) return null
   const told = objectOf(notification[textIn(type).toLowerCase()])
   const entries = told['bouncedRecipients'] ?? told['complainedRecipients'] ?? told['recipients']
-  const recipients = (Array.isArray(entries) ? entries : []).slice(0, maxRecipients).map((entry: unknown) => {
+  const named = (Array.isArray(entries) ? entries : []).slice(0, maxRecipients)
+  if (type === 'Bounce' && isAnswer(told, named)) return { class: 'autoreply', recipients: [], complaint: null }
+  const recipients = named.map((entry: unknown) => {
     const recipient = recipientOf(
       { emailAddress: entry, ...objectOf(entry), ...(type !== 'Bounce' && { action: 'delivered' }) },
       vocabulary,
@@ -36,6 +38,12 @@ export function parseSesNotification({ text, vocabulary }: ReturnedMessage): Ses
   const complaint = type === 'Complaint' ? { feedbackType, reportedBy: textIn(told['userAgent']) || null } : null
   return { class: feedbackClass, recipients, complaint }
 }
+
+/** An automatic reply of a recipient, such as that somebody is out of office, is reported without what a bounce has. */
+const isAnswer = ({ bounceType, bounceSubType }: Json, entries: unknown[]): boolean =>
+  bounceType === 'Transient' &&
+  bounceSubType === 'General' &&
+  !entries.some((entry) => ['action', 'status', 'diagnosticCode'].some((name) => textIn(objectOf(entry)[name]) !== ''))
 
 /** The JSON object in a text. Long lines may have been broken in transit (`!` and a line end). */
 function notificationIn(text: string): Json {

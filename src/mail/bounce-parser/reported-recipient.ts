@@ -6,7 +6,7 @@ import { refusedRecipient, type ReportedRefusal } from './refused-recipient.ts'
 import { reportedAddress } from './reported-address.ts'
 import type { BounceRules } from './bounce-rules.ts'
 import type { PhaseText } from './reported-phase.ts'
-import type { StatusFields } from './status-fields.ts'
+import { softField, type StatusFields } from './status-fields.ts'
 
 const first = (fields: StatusFields, name: string): string | undefined => fields.get(name)?.[0]
 
@@ -31,6 +31,7 @@ export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: 
   const isExpired = refused.category === 'other' && action === 'failed' && isTransient(refusal)
   return {
     ...refused,
+    hard: refused.hard && !fields.has(softField),
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
     status: status ?? enhancedStatus,
     category: isExpired ? 'expired' : refused.category,

@@ -4,6 +4,9 @@ import type { HeaderField } from './returned-message.ts'
 /** The fields of one block by name (lower case). A repeated field has all its values in order. */
 export type StatusFields = Map<string, string[]>
 
+/** Our own, in what we make of a service's report: the address may be good, whatever the reply. */
+export const softField = 'x-sterna-soft'
+
 const recipientFields = ['final-recipient', 'original-recipient', 'x-actual-recipient']
 const outcomeFields = ['action', 'status', 'diagnostic-code']
 

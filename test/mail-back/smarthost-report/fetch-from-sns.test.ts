@@ -44,18 +44,33 @@ test('a certificate is kept until it ends, and what is none is not', async () =>
     asked++
     return answer
   })
-  expect(await certificates.at(url)).toBeNull()
+  const isFound = (network = '192.0.2.1', at = url) => certificates.prove(at, network, ({ subject }) => subject.includes(name))
+  expect(await isFound()).toBe(false)
   answer = { status: 200, text: 'no certificate' }
-  expect(await certificates.at(url)).toBeNull()
+  expect(await isFound()).toBe(false)
   answer = { status: 503, text: '' }
-  await expect(certificates.at(url)).rejects.toThrow('status 503')
+  await expect(isFound()).rejects.toThrow('status 503')
   answer = { status: 200, text: certificate.cert }
-  const found = await Promise.all([certificates.at(url), certificates.at(url)])
-  expect(found.map((each) => each?.subject)).toEqual([expect.stringContaining(name), expect.stringContaining(name)])
+  expect(await Promise.all([isFound(), isFound()])).toEqual([true, true])
   expect(asked).toBe(4)
   clock.advance(31 * 86_400_000)
-  expect(await certificates.at(url)).toBeNull()
-  for (let time = 0; time < 9; time++) await certificates.at(url)
-  await expect(certificates.at(url)).rejects.toThrow('within a minute')
+  expect(await isFound()).toBe(false)
+  for (let time = 0; time < 9; time++) await isFound()
+  await expect(isFound()).rejects.toThrow('within a minute')
   expect(asked).toBe(14)
+  // What one network asks for keeps nobody else waiting.
+  expect(await isFound('192.0.2.2')).toBe(false)
+})
+
+test('certificates that prove nothing displace none that has', async () => {
+  const asked: string[] = []
+  const certificates = new SnsCertificates(settableClock(Date.now()), async (from) => {
+    asked.push(from)
+    return { status: 200, text: certificate.cert }
+  })
+  const prove = (at: string, network: string, proves: boolean) => certificates.prove(at, network, () => proves)
+  expect(await prove(url, '192.0.2.1', true)).toBe(true)
+  for (let place = 0; place < 20; place++) expect(await prove(`${url}${place}`, `192.0.2.${place}`, false)).toBe(false)
+  expect(await prove(url, '192.0.2.1', true)).toBe(true)
+  expect(asked).toHaveLength(21)
 })

@@ -71,6 +71,39 @@ describe('what a service says means what mail that says it would', () => {
       { hard: true, category: 'invalid_recipient' },
     ],
     [
+      'SendGrid refused what it was told',
+      'sendgrid',
+      sendgrid({ event: 'dropped', reason: 'Invalid SMTPAPI header' }),
+      { hard: false, reason: 'Invalid SMTPAPI header' },
+    ],
+    [
+      'SendGrid holds the address for good',
+      'sendgrid',
+      sendgrid({ event: 'bounce', type: 'blocked', status: '5.1.1', reason: '550 5.1.1 no such user' }),
+      { hard: false, smtpCode: 550 },
+    ],
+    [
+      'Postmark holds the address for good',
+      'postmark',
+      postmark({ RecordType: 'Bounce', Type: 'SoftBounce', Details: 'smtp;550 5.1.1 No such user' }),
+      { hard: false, smtpCode: 550 },
+    ],
+    ...['Transient', 'Undetermined'].map((bounceType): [string, ReportService, object, object] => [
+      `SES holds the address for good: ${bounceType}`,
+      'ses',
+      ses({
+        eventType: 'Bounce',
+        bounce: {
+          bounceType,
+          bounceSubType: 'General',
+          bouncedRecipients: [
+            { emailAddress: 'ann@rcpt.example', action: 'failed', status: '5.1.1', diagnosticCode: 'smtp; 550 5.1.1 user unknown' },
+          ],
+        },
+      }),
+      { hard: false, smtpCode: 550 },
+    ]),
+    [
       'Postmark says only of which type a bounce is',
       'postmark',
       postmark({ RecordType: 'Bounce', Type: 'HardBounce', Details: '', Description: 'Unknown user' }),
@@ -157,6 +190,11 @@ test.each<[ReportService, unknown[]]>([
     'ses',
     [
       ses({ eventType: 'Send' }),
+      // Somebody is out of office.
+      ses({
+        notificationType: 'Bounce',
+        bounce: { bounceType: 'Transient', bounceSubType: 'General', bouncedRecipients: [{ emailAddress: 'ann@rcpt.example' }] },
+      }),
       ses({ eventType: 'Subscription', subscription: {} }),
       inSns({}),
       { Message: 'Successfully validated SNS topic' },

@@ -125,6 +125,13 @@ describe('Amazon SES notifications', () => {
       { notificationType: 'Bounce', bounce: { bouncedRecipients: 'none' } },
       { class: 'bounce', recipients: [] },
     ],
+    [
+      {
+        notificationType: 'Bounce',
+        bounce: { bounceType: 'Transient', bounceSubType: 'General', bouncedRecipients: [{ emailAddress: 'a@b.example' }] },
+      },
+      { class: 'autoreply', recipients: [] },
+    ],
     [{ notificationType: 'Unheard-of' }, { class: 'not-bounce', recipients: [] }],
   ])('%j', async (notification, expected) => {
     expect(await understand(mail(JSON.stringify(notification)))).toMatchObject(expected)

@@ -1,10 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { harmLimits } from '../../src/senders/account/account-policy.ts'
+import type { Services } from '../../src/server/relay/services.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { lookForHarm } from '../support/look-for-harm.ts'
 import { composeComplaint, returnMail } from '../support/returned-mail.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay } from '../support/start-relay.ts'
+import { storeSettings } from '../support/postgres-databases.ts'
+import { commandsIn } from '../support/run-commands.ts'
 import { passTime, startTwoNodes } from '../support/two-nodes.ts'
 
 const [hour, day] = [3_600_000, 86_400_000]
@@ -104,6 +107,35 @@ test('an account is slowed and then suspended by hard bounces, all are told, and
     await expect.poll(async () => Object.values(await relay.recipients(email))[0]?.status).toBe('delivered')
   await look()
   expect((await account()).status).toBe('active')
+})
+
+test('what was held goes on even if the server did not run when its account was resumed, or could not free it', async () => {
+  const { STORE_URL: url } = await storeSettings('resumed')
+  const { mx, relay, account, sends, many, look } = await start(url === undefined ? {} : { store_url: url })
+  const isDelivered = (email: string) => expect.poll(async () => Object.values(await relay.recipients(email))[0]?.status).toBe('delivered')
+  mx.on = { rcpt: (address) => gone(address) ?? '451 4.3.0 later' }
+  const first = await sends('ann@rcpt.example', 'deferred')
+  await many('gone', 3, 'bounced')
+  await look()
+  expect((await account()).status).toBe('suspended')
+  mx.on = {}
+  relay.clock.advance(2 * hour)
+  await expect.poll(() => relay.relay.services.db.read('select id from recipient where held = 3')).toHaveLength(1)
+  const sterna = commandsIn(relay.dataDir, relay.dataDir)
+  await relay.restart(async () => {
+    const { exitCode } = await sterna('account resume test', url === undefined ? {} : { STERNA_STORE_URL: url })
+    expect(exitCode).toBe(0)
+  })
+  await isDelivered(first)
+
+  mx.on = { rcpt: () => '451 4.3.0 later' }
+  const second = await sends('bob@rcpt.example', 'deferred')
+  const { db, queue } = relay.relay.services as unknown as Services
+  await db.write([{ sql: 'update recipient set held = 3 where message_id = :second', params: { second } }])
+  mx.on = {}
+  relay.clock.advance(2 * hour)
+  await queue.freeHeld()
+  await isDelivered(second)
 })
 
 test('complaints count if a token proves them, and one recipient once; forged ones suspend nobody', async () => {

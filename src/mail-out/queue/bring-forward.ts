@@ -63,8 +63,19 @@ const heldStep = `
      and owner is null and due_at > :now and last_response is not null
    order by message_id, id limit :rows`
 
-/** Frees what was held because the server had suspended its account, and calls `noteDue` with the lane of each. Uses recipient_held. */
-export async function freeHeld(db: Database, accountId: string, noteDue: (lane: Lane, dueAt: number) => void): Promise<void> {
+/**
+ * Frees what is held of accounts that are no longer suspended by the server, and calls `noteDue` with the lane of each. May be called at
+ * any time, and goes on with what an earlier call left. Uses recipient_held.
+ */
+export async function freeHeld(db: Database, noteDue: (lane: Lane, dueAt: number) => void): Promise<void> {
+  const accounts = await db.slowRead<{ id: string }>(
+    `select distinct r.account_id as id from recipient r join account a on a.id = r.account_id
+      where r.held > 0 and r.held = 3 and not (a.status = 'suspended' and a.harm is not null)`,
+  )
+  for (const { id } of accounts) await freeHeldOf(id, db, noteDue)
+}
+
+async function freeHeldOf(accountId: string, db: Database, noteDue: (lane: Lane, dueAt: number) => void): Promise<void> {
   for (let rows = stepSize; rows === stepSize;) {
     const [written] = await db.write([
       {

@@ -102,6 +102,7 @@ export class QueueRunner {
     this.#running = true
     this.#watch.start()
     await this.lookForWaiting()
+    this.#claims.track(this.freeHeld())
   }
 
   /**
@@ -185,11 +186,13 @@ export class QueueRunner {
 
   /** Call it when an account is active again: what was held in the meantime is due. */
   accountResumed(accountId: string): void {
-    const { db, clock } = this.#services
-    const now = clock.now()
-    this.#claims.track(bringHeld(db, { accountId, now }, (lane) => this.noteWaiting(lane, now)))
-    this.#claims.track(freeHeld(db, accountId, (lane, dueAt) => this.noteWaiting(lane, dueAt)))
+    const now = this.#services.clock.now()
+    this.#claims.track(bringHeld(this.#services.db, { accountId, now }, (lane) => this.noteWaiting(lane, now)))
+    this.#claims.track(this.freeHeld())
   }
+
+  /** Frees what is held of accounts that the server no longer suspends, in case nobody was there when they were resumed. */
+  readonly freeHeld = (): Promise<void> => freeHeld(this.#services.db, (lane, dueAt) => this.noteWaiting(lane, dueAt))
 
   /** Stops claiming, waits at most this long for claimed mail, and gives the rest back. */
   async stop(graceMs: number): Promise<void> {
@@ -210,9 +213,8 @@ export class QueueRunner {
   }
 
   async #claimDue({ lane, room, isProbe }: Turn): Promise<void> {
-    const { clock } = this.#services
     const key = destinationKey(lane)
-    this.#destinations.claimed(key, room, clock.now())
+    this.#destinations.claimed(key, room, this.#services.clock.now())
     this.#claiming++
     const turn = {
       name: lane.destination,
@@ -222,7 +224,7 @@ export class QueueRunner {
     }
     const rows = await this.#claims.claim<ClaimedRow>(turn, (range) => claimDue(lane, range))
     this.#claiming--
-    this.#destinations.released(key, room - this.#deliver(rows, { isProbe }, () => lane), clock.now())
+    this.#destinations.released(key, room - this.#deliver(rows, { isProbe }, () => lane), this.#services.clock.now())
     this.#claimWhatIsDue()
     this.#slots.letIn(key)
   }

@@ -15,7 +15,7 @@ import type { Stop } from './stop.ts'
 
 const cron = '* * * * *'
 
-/** Starts the jobs that run every minute: those that one process does for all, and those of each, on its own memory and files. */
+/** Starts the jobs, most of which run every minute: those that one process does for all, and those of each, on its own memory and files. */
 export async function startJobs(services: Services & ListenerTools, stops: Stop[]): Promise<Scheduler> {
   const { log, apiKeys, nodes } = services
   let isOurs = false
@@ -34,7 +34,7 @@ export async function startJobs(services: Services & ListenerTools, stops: Stop[
 }
 
 function jobsOfOne(services: Services): Job[] {
-  const { clock, db, audit, sendingDomains, rollup, sharedHits, tlsReports, stsPolicies, smarthostTokens, harmWatch } = services
+  const { clock, db, audit, sendingDomains, queue, rollup, sharedHits, tlsReports, stsPolicies, smarthostTokens, harmWatch } = services
   const kept = keptBy(services)
   const retention = new Retention(db, kept)
   const search = searchIndex(services)
@@ -50,6 +50,7 @@ function jobsOfOne(services: Services): Job[] {
     { name: 'report on TLS retention', cron, run: () => sweepReports(db, clock.now(), clock.now() - kept.eventMs) },
     { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
     { name: 'accounts that do harm', cron, run: () => harmWatch.look() },
+    { name: 'held mail of resumed accounts', cron: '0 * * * *', run: () => queue.freeHeld() },
     { name: 'old limits', cron, run: () => sweepLimits(db, clock.now()) },
     { name: 'hosts that drop large hellos', cron, run: () => sweepClassicalHosts(db, clock.now()) },
     { name: 'stops of mail to providers', cron, run: () => sweepProviderStops(db, clock.now()) },

@@ -6,8 +6,6 @@ import { lookForHarm } from '../support/look-for-harm.ts'
 import { composeComplaint, returnMail } from '../support/returned-mail.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay } from '../support/start-relay.ts'
-import { storeSettings } from '../support/postgres-databases.ts'
-import { commandsIn } from '../support/run-commands.ts'
 import { passTime, startTwoNodes } from '../support/two-nodes.ts'
 
 const [hour, day] = [3_600_000, 86_400_000]
@@ -46,10 +44,11 @@ async function start(settings: Record<string, string> = {}) {
   const mailTo = (address: string): string[] =>
     mx.messages.filter(({ rcptTo }) => rcptTo[0] === address).map(({ data }) => data.toString('utf8').replace(/=\r?\n/g, ''))
   const look = () => lookForHarm(relay.relay)
-  const resume = () => relay.call('PATCH', `/api/accounts/${id}`, { status: 'active' }, { authorization: `Bearer ${operator}` })
+  const change = (status: string) => relay.call('PATCH', `/api/accounts/${id}`, { status }, { authorization: `Bearer ${operator}` })
+  const resume = () => change('active')
   const refused = (to = 'ann@rcpt.example') =>
     relay.call('POST', '/api/send', { from: 'app@sender.example', to, subject: 'Hello', html: '<p>Hello</p>' })
-  return { mx, relay, id, account, sends, many, mailTo, look, resume, refused }
+  return { mx, relay, id, account, sends, many, mailTo, look, change, resume, refused }
 }
 
 test('an account is slowed and then suspended by hard bounces, all are told, and an operator resumes it', async () => {
@@ -110,9 +109,9 @@ test('an account is slowed and then suspended by hard bounces, all are told, and
 })
 
 test('what was held goes on even if the server did not run when its account was resumed, or could not free it', async () => {
-  const { STORE_URL: url } = await storeSettings('resumed')
-  const { mx, relay, account, sends, many, look } = await start(url === undefined ? {} : { store_url: url })
+  const { mx, relay, id, account, sends, many, look } = await start()
   const isDelivered = (email: string) => expect.poll(async () => Object.values(await relay.recipients(email))[0]?.status).toBe('delivered')
+  const services = () => relay.relay.services as unknown as Services
   mx.on = { rcpt: (address) => gone(address) ?? '451 4.3.0 later' }
   const first = await sends('ann@rcpt.example', 'deferred')
   await many('gone', 3, 'bounced')
@@ -121,16 +120,14 @@ test('what was held goes on even if the server did not run when its account was 
   mx.on = {}
   relay.clock.advance(2 * hour)
   await expect.poll(() => relay.relay.services.db.read('select id from recipient where held = 3')).toHaveLength(1)
-  const sterna = commandsIn(relay.dataDir, relay.dataDir)
-  await relay.restart(async () => {
-    const { exitCode } = await sterna('account resume test', url === undefined ? {} : { STERNA_STORE_URL: url })
-    expect(exitCode).toBe(0)
-  })
+  // As a command does it while the server does not run.
+  await services().db.write([{ sql: "update account set status = 'active', harm = null where id = :id", params: { id } }])
+  await relay.restart()
   await isDelivered(first)
 
   mx.on = { rcpt: () => '451 4.3.0 later' }
   const second = await sends('bob@rcpt.example', 'deferred')
-  const { db, queue } = relay.relay.services as unknown as Services
+  const { db, queue } = services()
   await db.write([{ sql: 'update recipient set held = 3 where message_id = :second', params: { second } }])
   mx.on = {}
   relay.clock.advance(2 * hour)
@@ -168,6 +165,44 @@ test('what blames this server counts against nobody, and what came long ago no m
   await look()
   expect(await account()).toMatchObject({ status: 'active', slowed_until: null, harm: null })
   expect(await relay.relay.services.db.read('select address from account_harm')).toEqual([])
+})
+
+test('mail counts from when it was first tried: what comes back a day later, or was held for so long, suspends nobody', async () => {
+  const { mx, relay, id, account, many, look, resume } = await start()
+  const { accounts, db } = relay.relay.services
+  const inState = (state: string) => db.read('select id from recipient where state = :state', { state })
+  await many('reader', 4, 'delivered')
+  mx.on = { rcpt: (address) => (address.startsWith('gone') ? '451 4.3.0 later' : undefined) }
+  await many('gone', 3, 'deferred')
+  await accounts.restrain(accounts.getAccount(id), { slowedUntil: null, harm: 'Too many bounced.' }, [])
+  relay.clock.advance(day + hour)
+  await expect.poll(() => db.read('select id from recipient where held = 3')).toHaveLength(3)
+  mx.on = { rcpt: gone }
+  await resume()
+  await expect.poll(() => inState('bounced')).toHaveLength(3)
+  for (const { data } of mx.messages.slice(0, 3))
+    await returnMail(relay.returnPathPort, 'fbl@relay.example', [composeComplaint({ original: data.toString('utf8') })])
+  await expect.poll(() => inState('complained')).toHaveLength(3)
+  await look()
+  expect(await account()).toMatchObject({ status: 'active', slowed_until: null, harm: null })
+})
+
+test('an account that was slowed, and that its operator suspends, is told no reason, and its queued mail goes out', async () => {
+  const { mx, relay, id, account, sends, refused, change } = await start()
+  const { accounts } = relay.relay.services
+  const slow = () => accounts.restrain(accounts.getAccount(id), { slowedUntil: relay.clock.now() + day, harm: 'Too many bounced.' }, [])
+  await slow()
+  expect(await account()).toMatchObject({ harm: 'Too many bounced.' })
+  relay.clock.advance(day)
+  expect(await account()).toMatchObject({ status: 'active', slowed_until: null, harm: null })
+  await slow()
+  mx.on = { rcpt: () => '451 4.3.0 later' }
+  const email = await sends('ann@rcpt.example', 'deferred')
+  expect((await change('suspended')).body).toMatchObject({ status: 'suspended', slowed_until: null, harm: null })
+  expect((await refused()).body.message).toBe('This account is suspended and cannot send. Ask the operator of this server.')
+  mx.on = {}
+  relay.clock.advance(2 * hour)
+  await expect.poll(async () => (await relay.recipients(email))['ann@rcpt.example']?.status).toBe('delivered')
 })
 
 test('an account has limits of its own, and 0 means none', async () => {

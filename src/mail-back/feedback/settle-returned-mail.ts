@@ -58,7 +58,7 @@ export function settleBounce(
   const { smtpCode, category, reason: reply } = failure
   const isHeldAgainst =
     failure.hard && destination !== simulatorDomain && isHarmful({ smtpCode, enhancedStatus, reply, category, phase: null, provider: null })
-  const harm = isHeldAgainst ? noteHarm(event, 'hard_bounce', address, now) : []
+  const harm = isHeldAgainst ? noteHarm(event, 'hard_bounce', { ...event, address }, now) : []
   return [...moveAndTell(event, late, now), ...suppressed, ...harm]
 }
 
@@ -80,7 +80,7 @@ export function settleComplaint(
   const { feedbackType, reportedBy } = complaint
   const reason = `Complaint (${feedbackType})${reportedBy === null ? '' : ` reported by ${reportedBy}`}`
   const suppressed = destination === simulatorDomain ? [] : suppressAfterComplaint(event, { ...event, address, reason }, policy, now)
-  const harm = destination === simulatorDomain ? [] : noteHarm(event, 'complaint', address, now)
+  const harm = destination === simulatorDomain ? [] : noteHarm(event, 'complaint', { ...event, address }, now)
   return [...moveAndTell(event, complainLate(event.recipientId, complaint, now), now), ...suppressed, ...harm]
 }
 

@@ -117,7 +117,7 @@ function harmAfter(
   const phase = ('phase' in outcome && outcome.phase) || null
   const provider = mxHost === null ? null : mxProviderOf(mxHost)
   return isHarmful({ smtpCode, enhancedStatus, reply, category, phase, provider })
-    ? noteHarm(message, 'hard_bounce', recipient.forwardPath, now)
+    ? noteHarm(message, 'hard_bounce', { recipientId: recipient.id, address: recipient.forwardPath }, now)
     : []
 }
 

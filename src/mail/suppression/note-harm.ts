@@ -10,15 +10,29 @@ export type HarmKind = (typeof harmKinds)[number]
 /** The time in which recipients count, ms. */
 export const harmWindowMs = 86_400_000
 
-/** Counts a recipient of live mail against the account: once a day, however often. */
-export const noteHarm = ({ accountId, sandbox }: AccountScope, kind: HarmKind, address: string, now: number): Statement[] =>
+interface HarmSubject {
+  recipientId: string
+  address: string
+}
+
+/**
+ * Counts a recipient of live mail against the account: once a day, however often. It counts from when it was first tried, as what is sent does:
+ * bounces and complaints that come later than a day after that are left out, for the mail that they belong to is no longer counted either.
+ */
+export const noteHarm = (
+  { accountId, sandbox }: AccountScope,
+  kind: HarmKind,
+  { recipientId, address }: HarmSubject,
+  now: number,
+): Statement[] =>
   sandbox || accountId === systemAccountId
     ? []
     : [
         {
-          sql: `insert into account_harm (account_id, kind, address, happened_at) values (:accountId, :kind, :address, :now)
+          sql: `insert into account_harm (account_id, kind, address, happened_at)
+                select account_id, :kind, :address, sent_at from recipient where id = :recipientId and sent_at > :since
                 on conflict (account_id, kind, address) do update set happened_at = excluded.happened_at
-                  where account_harm.happened_at <= :before`,
-          params: { accountId, kind, address: suppressionAddress(address), now, before: now - harmWindowMs },
+                  where account_harm.happened_at < excluded.happened_at`,
+          params: { kind, address: suppressionAddress(address), recipientId, since: now - harmWindowMs },
         },
       ]

@@ -32,7 +32,7 @@ interface Counted {
 
 /** @param ofThousand 0: no limit */
 function exceeded({ count, from, did }: Counted, sent: number, ofThousand: number, isSuspended: boolean): Judgement | null {
-  // What came back a day later may be of mail that counts no more.
+  // Nobody asks how much was sent before there is enough to ask for.
   const all = Math.max(sent, count)
   if (ofThousand === 0 || count === 0 || count < from || count * 1000 < ofThousand * all) return null
   const share = ((count / all) * 100).toFixed(2)

@@ -12,7 +12,7 @@ import { pageFrom } from '../operation/page.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../operation/resource.ts'
 import type { Needs } from './operation-services.ts'
 
-type Services = Needs<'accounts' | 'policies' | 'plans' | 'removal'>
+type Services = Needs<'accounts' | 'clock' | 'policies' | 'plans' | 'removal'>
 
 export const accountResource = resource<Account & { limit: number; deliveryNotices: boolean }>('Account')({
   object: 'account',
@@ -20,8 +20,8 @@ export const accountResource = resource<Account & { limit: number; deliveryNotic
   name: z.string(),
   plan: z.string(),
   status: z.enum(accountStatuses).describe('A suspended account can read, but not send.'),
-  slowed_until: timeOrNull('Until when the account may mail only few recipients a minute. Null: it was not slowed.'),
-  harm: z.string().nullable().describe('Why the server slowed or suspended the account by itself. Null: it did neither.'),
+  slowed_until: timeOrNull('Until when the account may mail only few recipients a minute. Null: it is not slowed.'),
+  harm: z.string().nullable().describe('Why the server has slowed or suspended the account by itself. Null: it does neither.'),
   delivery_notices: z
     .boolean()
     .describe('Whether submitters over SMTP get a notice (RFC 3464) at their MAIL FROM address when a message fails or is delayed.'),
@@ -129,9 +129,15 @@ async function changeAccount(id: string, { delivery_notices: wanted, ...others }
 const windowSeconds = 60
 
 /** An account as the API and the command line show it, with the limit that the limiter uses if its plan is not among the settings any more. */
-export const accountObject = (account: Account, { plans: { byName, standard }, policies }: Pick<Services, 'plans' | 'policies'>) =>
+export const accountObject = (
+  account: Account,
+  { clock, plans: { byName, standard }, policies }: Pick<Services, 'clock' | 'plans' | 'policies'>,
+) =>
   accountResource.answer({
     ...account,
+    ...(isNoLongerSlowed(account, clock.now()) && { slowedUntil: null, harm: null }),
     limit: byName[account.plan] ?? byName[standard] ?? 0,
     deliveryNotices: policies.of(deliveryNotices, account.id).wanted,
   })
+
+const isNoLongerSlowed = ({ slowedUntil }: Account, now: number): boolean => slowedUntil !== null && slowedUntil <= now

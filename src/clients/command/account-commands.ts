@@ -123,10 +123,7 @@ export const accountCommands: Command[] = [
       const directory = resolve(input.cwd, argument(input, 1))
       await makeEmpty(directory)
       const plans = { byName: services.config.plans, standard: services.config.accounts.defaultPlan }
-      const json = await exportAccount(
-        { account, directory, services, signal },
-        accountObject(account, { plans, policies: services.policies }),
-      )
+      const json = await exportAccount({ account, directory, services, signal }, accountObject(account, { ...services, plans }))
       const stderr = table([['FILE', 'LINES'], ...json.files.map(({ name, lines }) => [name, String(lines)])])
       return { stdout: `${directory}\n`, json: { ...json, directory }, stderr }
     },

@@ -109,14 +109,19 @@ export class Accounts extends HeldList<Account> {
     return this.keep(account)
   }
 
-  /** Changes what is given; once the promise resolves, a suspended account sends at no node. @throws SternaError `not_found` */
+  /**
+   * Changes what is given; once the promise resolves, a suspended account sends at no node. That it was slowed is forgotten with either status.
+   * @throws SternaError `not_found`
+   */
   async change(idOrName: string, change: AccountChange): Promise<Account> {
     const { id } = this.getAccount(idOrName)
     const { plan = null, status = null } = change
     await this.#db.write([
       {
         sql: `update account
-                 set plan = coalesce(:plan, plan), status = coalesce(:status, status)
+                 set plan = coalesce(:plan, plan), status = coalesce(:status, status),
+                     slowed_until = case when :status = 'suspended' and status = 'active' then null else slowed_until end,
+                     harm = case when :status = 'suspended' and status = 'active' then null else harm end
                where id = :id and status ${inUse}`,
         params: { id, plan, status },
         expect: 1,

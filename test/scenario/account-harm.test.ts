@@ -80,6 +80,9 @@ test('an account is slowed and then suspended by hard bounces, all are told, and
 
   mx.on = { rcpt: (address) => gone(address) ?? (address.startsWith('late') ? '451 4.3.0 later' : undefined) }
   await relay.relay.services.policies.change(harmLimits, id, { slowedPerMinute: 1000 })
+  const sendsAgain = () => (relay.clock.advance(20_000), refused('slow2@rcpt.example'))
+  // Of several nodes each hears later that the limit is another.
+  await expect.poll(async () => (await sendsAgain()).status).toBe(200)
   const late = await sends('late@rcpt.example', 'deferred')
   const scheduled = await relay.send('then@rcpt.example', { scheduled_at: new Date(relay.clock.now() + hour).toISOString() })
   await sends('gone8@rcpt.example', 'bounced')

@@ -86,6 +86,28 @@ test('a provider that refuses our address is sent nothing, for any domain, until
   await expect.poll(() => relay.relay.services.db.read('select id from provider_stop')).toEqual([])
 })
 
+test('of two addresses, the one that was refused is used again once its time is over, though the other gets mail through', async () => {
+  const asked: string[] = []
+  const mx = await startFakeMx({
+    host,
+    on: { mail: (_, __, { remoteAddress }) => (asked.push(remoteAddress) === 1 ? refusal : undefined) },
+  })
+  onTestFinished(() => mx.close())
+  const relay = await startTestRelay({ delivery_port: String(mx.port), delivery_source_addresses: '127.0.8.31, 127.0.8.32' }, zone)
+  onTestFinished(() => relay.stop())
+  const stops = () => relay.relay.services.db.read('select id from provider_stop')
+  await relay.send('ann@one.example')
+  await expect.poll(stops).toHaveLength(1)
+  await relay.send('bob@two.example')
+  await mx.waitForMessages(1)
+  relay.clock.advance(halfHour)
+  await mx.waitForMessages(2)
+  await expect.poll(stops).toEqual([])
+  const [refused, other] = asked
+  expect(asked).toEqual([refused, other, refused])
+  expect(other).not.toBe(refused)
+})
+
 test('what one node has been told, the others keep to', async () => {
   const { mx, state } = await startProvider()
   const free = await startFakeMx({ host: otherHost, port: mx.port })

@@ -89,27 +89,29 @@ export class ProviderStops {
     this.#stops.set(key, { key, until, step, reason })
   }
 
-  /** Which of our addresses nothing may be sent from; undefined: all may be used. */
+  /** Which of our addresses nothing may be sent from; undefined: all may be used. One whose stop is over may: a job has to try it. */
   restingSources({ destination, at }: Job, mx: readonly MxRecord[]): ((source: string) => boolean) | undefined {
     if (this.#stops.size === 0) return undefined
     const group = destinationGroup(destination, mx)
-    return (source) => this.#stopOf(stopKey(group, source), at) !== undefined
+    return (source) => (this.#stopOf(stopKey(group, source), at)?.until ?? -Infinity) > at
   }
 
   /** The hosts that may be asked; or the stop that ends first, if there are none. */
   allowed(hosts: RouteHost[], job: Job, mx: readonly MxRecord[]): RouteHost[] | HostBackoff {
-    if (this.#stops.size === 0 || job.isProbe) return hosts
+    if (this.#stops.size === 0) return hosts
     const group = destinationGroup(job.destination, mx)
     const stopAt = ({ source }: RouteHost) => this.#stopOf(stopKey(group, source?.address ?? null), job.at)
-    const allowed = hosts.filter((host) => !stopAt(host))
-    if (allowed.length > 0) return allowed
-    const stops = hosts.flatMap((host) => stopAt(host) ?? [])
-    const first = stops.reduce((earliest, stop) => (stop.until < earliest.until ? stop : earliest))
+    const first = firstToEnd(hosts.flatMap((host) => stopAt(host) ?? []))
+    if (!first) return hosts
+    const open = hosts.filter((host) => !stopAt(host))
     const backoff = backoffOf(first, job.at)
-    if (backoffFor(job, backoff)) return backoff
+    if (backoff.forMs > 0 && open.length > 0) return open
+    // The queue has one job try again where it knows that all mail waits.
+    if (open.length === 0 && backoffFor(job, backoff)) return backoff
+    if (backoff.forMs > 0) return hosts
     this.#stops.set(first.key, { ...first, until: job.at + againMs })
     this.#probes.add(job)
-    return hosts
+    return hosts.filter((host) => stopAt(host)?.key === first.key)
   }
 
   /** Waits for the job's turn, where mail flows again after a stop. What it gives is to be called at the job's end. */
@@ -183,6 +185,9 @@ export class ProviderStops {
     return undefined
   }
 }
+
+const firstToEnd = <Stop extends { until: number }>(stops: Stop[]): Stop | undefined =>
+  stops.reduce<Stop | undefined>((first, stop) => (first && first.until <= stop.until ? first : stop), undefined)
 
 const backoffOf = ({ key, until, reason }: { key: string; until: number; reason: string }, at: number): HostBackoff => ({
   key,

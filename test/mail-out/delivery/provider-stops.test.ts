@@ -162,3 +162,22 @@ test('the words of one domain behind a provider do not stop mail to the others; 
   for (let i = 0; i < 9; i++) expect(note(worded)).toBe(undefined)
   expect(note(worded, { destination: 'other.example' })).toMatchObject({ key, forMs: 240 * minute })
 })
+
+test('an address whose stop is over is tried again by one job, though others of ours would do', () => {
+  const { stops, told, state } = start()
+  const [a, b] = ['192.0.2.1', '192.0.2.2'] as const
+  const jobNow = () => ({ messageId: 'msg', destination: 'rcpt.example', isProbe: false, at: state.now })
+  const by = (address: string) => [{ ...hosts[0]!, source: { address, ehloName: null } }]
+  const resting = () => [a, b].map((each) => stops.restingSources(jobNow(), mx)?.(each) ?? false)
+  stops.note(blocked, jobNow(), mx)
+  expect(resting()).toEqual([true, false])
+  state.now += 10 * minute
+  stops.learn({ key: `provider:google from ${b}`, until: state.now + minute, step: 0, reason: 'no' })
+  expect(resting()).toEqual([false, true])
+  stops.learn({ key: `provider:google from ${b}`, until: null, step: 0, reason: '' })
+  const probe = jobNow()
+  expect(stops.allowed([...by(a), ...by(b)], probe, mx)).toEqual(by(a))
+  expect([resting(), stops.allowed([...by(a), ...by(b)], jobNow(), mx)]).toEqual([[true, false], by(b)])
+  stops.note(accepted, probe, mx)
+  expect([resting(), told.at(-1)?.until]).toEqual([[false, false], null])
+})

@@ -348,8 +348,22 @@ async function runQueue(relay: TestRelay): Promise<void> {
   await expect.poll(async () => (await queueAdmin.show(held))[0]?.last_response).toContain('suspended')
   await command(relay, 'account', 'resume', 'test')
   await reaches(relay, held, 'held@rcpt.example', 'delivered')
+  await holdForHarm(relay)
   await findRestored(relay)
   await isQuiet(relay)
+}
+
+/** The server suspends an account while some of its mail waits. */
+async function holdForHarm(relay: TestRelay): Promise<void> {
+  const { accounts, db } = relay.relay.services
+  const account = accounts.getAccount('test')
+  const id = await relay.send('harmful@rcpt.example', { scheduled_at: new Date(relay.clock.now() + 2 * minute).toISOString() })
+  await accounts.restrain(account, { slowedUntil: null, harm: 'Too many bounced.' }, [])
+  relay.clock.advance(3 * minute)
+  const isHeld = 'select held from recipient where message_id = :id'
+  await expect.poll(() => db.read(isHeld, { id })).toEqual([{ held: 3 }])
+  await accounts.change(account.id, { status: 'active' })
+  await reaches(relay, id, 'harmful@rcpt.example', 'delivered')
 }
 
 /** As if the database were a backup that was put in place, or its files had been copied. */

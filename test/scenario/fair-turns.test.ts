@@ -3,7 +3,7 @@ import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
-/** A host that takes a message only once it is let. */
+/** A host that takes a message only once it is let, and none for later@. */
 interface GatedMx {
   mx: FakeMx
   /** Lets it take so many more, and waits until it has. */
@@ -30,6 +30,7 @@ async function startGatedMx(host: string): Promise<GatedMx> {
   const mx = await startFakeMx({
     host,
     on: {
+      rcpt: (address) => (address.startsWith('later@') ? '451 4.2.1 Later' : undefined),
       dot(message) {
         const action = dot(message)
         next()
@@ -94,6 +95,9 @@ test('single mails go beside the many of another account, urgent ones ahead of a
   )
   onTestFinished(() => relay.stop())
   const [bulk, shop, codes] = (await sendersOf(relay, 'bulk', 'shop', 'codes')) as [Sender, Sender, Sender]
+  // A destination that has not answered has little in hand; submitters wait for one that takes mail.
+  await bulk.send('later@rcpt.example')
+  await expect.poll(async () => (await relay.relay.services.db.read("select id from recipient where state = 'deferred'")).length).toBe(1)
   const many = 150
   for (let i = 0; i < many; i += 50) {
     const batch = Array.from({ length: 50 }, (_, place) => ({

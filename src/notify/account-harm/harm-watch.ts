@@ -9,7 +9,7 @@ import type { LogReader } from '../../mail/event/log-reader.ts'
 import { harmWindowMs } from '../../mail/suppression/note-harm.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { composeOperatorMail, composeUserMail, type HarmNotice } from './compose-harm-mail.ts'
-import { recentHarm, recentlySent } from './harm-counts.ts'
+import { recentComplainants, recentHarm, recentlySent } from './harm-counts.ts'
 import { judgeHarm, type Judgement } from './judge-harm.ts'
 
 interface HarmWatchServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
@@ -50,7 +50,8 @@ export class HarmWatch {
     // Whoever mails much may have had many bounces: all that was sent before these were counted must count too.
     if (suspects.length > 0) await rollup.keepUp()
     for (const [id, counts] of suspects) {
-      const judged = this.#judge(id, { ...counts, sent: await recentlySent(db, id, now) })
+      const [complaint, sent] = await Promise.all([recentComplainants(db, id, now), recentlySent(db, id, now)])
+      const judged = this.#judge(id, { ...counts, complaint, sent })
       if (judged) await this.#restrain(judged.account, judged)
     }
     await removeInPieces(db, [

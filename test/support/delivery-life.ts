@@ -2,7 +2,8 @@ import { expect } from 'vitest'
 import { classicalForMs, type ClassicalHost } from '../../src/mail-out/delivery/classical-hosts.ts'
 import { ProviderStopList, sweepProviderStops } from '../../src/mail-out/queue/provider-stop-list.ts'
 import { ClassicalHostList, sweepClassicalHosts } from '../../src/mail-out/queue/classical-host-list.ts'
-import { stopKeptMs, stopKey, type ProviderStop } from '../../src/mail-out/delivery/provider-stops.ts'
+import { stopKeptMs, type ProviderStop } from '../../src/mail-out/delivery/provider-stops.ts'
+import { stopKey } from '../../src/mail-out/delivery/stop-key.ts'
 import type { Fetched } from '../../src/mail-out/mta-sts/fetch-sts-policy.ts'
 import type { KnownSts } from '../../src/mail-out/mta-sts/known-sts.ts'
 import type { FetchedToken } from '../../src/mail-out/oauth/fetch-token.ts'
@@ -41,8 +42,8 @@ export async function keepClassicalHost({ relay: { services }, clock }: TestRela
 export async function stopProvider({ relay: { services }, clock }: TestRelay): Promise<void> {
   const told: ProviderStop[] = []
   const list = new ProviderStopList(services, (stop) => told.push(stop))
-  const stop = { key: stopKey('provider:google', '192.0.2.1'), until: clock.now() + 600_000, step: 0, reason: '421 4.7.28 no' }
-  const old = { ...stop, key: stopKey('site:mx.rcpt.example', null), until: clock.now() - stopKeptMs }
+  const stop = { key: stopKey('provider:google', '192.0.2.1', ''), until: clock.now() + 600_000, step: 0, reason: '421 4.7.28 no' }
+  const old = { ...stop, key: stopKey('site:mx.rcpt.example', null, '192.0.2.2'), until: clock.now() - stopKeptMs }
   const heard = async (work: Promise<void>): Promise<ProviderStop[]> => (await work, told.splice(0))
   expect(await heard(list.set(stop))).toEqual([stop])
   const prolonged = { ...stop, until: stop.until + 600_000, step: 1 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { partsOfStop } from '../../mail-out/delivery/provider-stops.ts'
+import { partsOfStop } from '../../mail-out/delivery/stop-key.ts'
 import type { StopRow } from '../../mail-out/queue/provider-stop-list.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'

@@ -31,6 +31,10 @@ export function deliveryOptions(config: Config): DeliveryOptions {
       ...metrics.listen,
     ],
     extraAuthorities: delivery.smarthostCa === null ? [] : [readFileSync(delivery.smarthostCa, 'utf8')],
-    interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
+    interfaceAddresses: interfaceAddresses(),
   }
 }
+
+/** Of this machine. */
+export const interfaceAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address))

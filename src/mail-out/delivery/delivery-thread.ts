@@ -23,6 +23,7 @@ import { LoginGates } from './login-gates.ts'
 import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { ProviderStops } from './provider-stops.ts'
+import { ownFamilies } from './stop-key.ts'
 import { hostKey, ownNames } from './route.ts'
 import { SessionTally } from './session-tally.ts'
 import { SmarthostAccess } from './smarthost-access.ts'
@@ -138,7 +139,7 @@ async function stop(graceMs: number): Promise<void> {
 
 function deliverServices(): DeliverServices {
   const health = new HostHealth(Math.random)
-  const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses } = settings
+  const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses, sources = [] } = settings
   return {
     route: {
       resolver,
@@ -172,8 +173,12 @@ function deliverServices(): DeliverServices {
     pool: connectionPool(health),
     ipv6Refusals: new Ipv6Refusals(),
     noteGroup: (destination, group) => outbox.add({ type: 'destination group', destination, group }),
-    providerStops: new ProviderStops((stop) => outbox.add({ type: 'provider stop', stop }), Math.random),
-    sources: new SourceChoice(settings.sources ?? []),
+    providerStops: new ProviderStops(
+      (stop) => outbox.add({ type: 'provider stop', stop }),
+      Math.random,
+      ownFamilies({ sources, interfaceAddresses }),
+    ),
+    sources: new SourceChoice(sources),
     rotation: Math.random(),
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),

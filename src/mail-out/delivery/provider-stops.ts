@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { lastUsed } from '../../platform/last-used.ts'
 import type { MxRecord } from '../../platform/resolver.ts'
 import type { Attempt, DeliveryJob, HostBackoff } from './attempt.ts'
@@ -6,6 +7,7 @@ import { destinationGroup, isOfGroup } from './destination-group.ts'
 import { backoffFor } from './host-health.ts'
 import { longestStopMs, refusalSign, type RefusalSign } from './refusal-sign.ts'
 import type { RouteHost } from './route.ts'
+import { stopKey } from './stop-key.ts'
 
 /** Nothing is sent from one of our addresses to a group of destinations, because their hosts refuse that. */
 export interface ProviderStop {
@@ -47,21 +49,11 @@ export const stopKeptMs = 24 * 60 * minuteMs
 const maxRemembered = 10_000
 const maxReasonLength = 500
 
-const [between, anyAddress] = [' from ', 'any address']
-/** @param source our address; null: the system chooses it */
-export const stopKey = (group: string, source: string | null): string => group + between + (source ?? anyAddress)
-
-/** What `stopKey` was made of. */
-export function partsOfStop(key: string): { group: string; source: string | null } {
-  const at = key.lastIndexOf(between)
-  const source = key.slice(at + between.length)
-  return { group: key.slice(0, at), source: source === anyAddress ? null : source }
-}
-
 /** What the hosts of a group say is about our address or our rate: whoever asks them meanwhile is refused for longer. */
 export class ProviderStops {
   readonly #tell: (stop: ProviderStop) => void
   readonly #random: () => number
+  readonly #families: number[]
   readonly careful = new CarefulStart()
   readonly #stops = new Map<string, ProviderStop & { until: number }>()
   /** Refusals without an acceptance in between. */
@@ -70,9 +62,10 @@ export class ProviderStops {
   /** Jobs that try again where the queue does not say which does. */
   readonly #probes = new WeakSet<Job>()
 
-  /** @param tell called when a stop begins, is prolonged, and ends; @param random 0 … 1 */
-  constructor(tell: (stop: ProviderStop) => void, random: () => number) {
+  /** @param tell called when a stop begins, is prolonged, and ends; @param random 0 … 1; @param families see `ownFamilies` */
+  constructor(tell: (stop: ProviderStop) => void, random: () => number, families = [4, 6]) {
     this.#tell = tell
+    this.#families = families
     this.#random = random
   }
 
@@ -93,17 +86,17 @@ export class ProviderStops {
   restingSources({ destination, at }: Job, mx: readonly MxRecord[]): ((source: string) => boolean) | undefined {
     if (this.#stops.size === 0) return undefined
     const group = destinationGroup(destination, mx)
-    return (source) => (this.#stopOf(stopKey(group, source), at)?.until ?? -Infinity) > at
+    return (source) => (this.#stopOf(stopKey(group, source, source), at)?.until ?? -Infinity) > at
   }
 
   /** The hosts that may be asked; or the stop that ends first, if there are none. */
   allowed(hosts: RouteHost[], job: Job, mx: readonly MxRecord[]): RouteHost[] | HostBackoff {
     if (this.#stops.size === 0) return hosts
     const group = destinationGroup(job.destination, mx)
-    const stopAt = ({ source }: RouteHost) => this.#stopOf(stopKey(group, source?.address ?? null), job.at)
+    const stopAt = (host: RouteHost) => this.#stopOf(keyOf(group, host), job.at)
     const first = firstToEnd(hosts.flatMap((host) => stopAt(host) ?? []))
     if (!first) return hosts
-    const open = hosts.filter((host) => !stopAt(host))
+    const open = hosts.filter((host) => !stopAt(host) && this.#families.includes(isIP(host.address)))
     const backoff = backoffOf(first, job.at)
     if (backoff.forMs > 0 && open.length > 0) return open
     // The queue has one job try again where it knows that all mail waits.
@@ -117,18 +110,19 @@ export class ProviderStops {
   /** Waits for the job's turn, where mail flows again after a stop. What it gives is to be called at the job's end. */
   enter(hosts: RouteHost[], { destination }: Job, mx: readonly MxRecord[]): Promise<() => void> | null {
     if (this.careful.isOver) return null
-    return this.careful.enter(stopKey(destinationGroup(destination, mx), hosts[0]?.source?.address ?? null))
+    const [first] = hosts
+    return first ? this.careful.enter(keyOf(destinationGroup(destination, mx), first)) : null
   }
 
   /** What follows from an attempt: a stop, if its destination has to wait. */
   note(attempt: Attempt, job: Job, mx: readonly MxRecord[]): HostBackoff | undefined {
-    const { outcome, mxHost, sourceAddress, durationMs } = attempt
+    const { outcome, mxHost, address, sourceAddress, durationMs } = attempt
     if (mxHost === null || (outcome.type === 'delivered' && this.isQuiet)) return undefined
     const sign = refusalSign(outcome, mxHost)
     if (sign === null && this.isQuiet) return undefined
     const isProbe = job.isProbe || this.#probes.has(job)
     const group = destinationGroup(job.destination, mx)
-    const key = stopKey(group, sourceAddress)
+    const key = stopKey(group, sourceAddress, address ?? '')
     const now = job.at + durationMs
     const stop = this.#stopOf(key, now)
     // What was under way when it began says nothing, accepted or not.
@@ -185,6 +179,8 @@ export class ProviderStops {
     return undefined
   }
 }
+
+const keyOf = (group: string, { source, address }: RouteHost): string => stopKey(group, source?.address ?? null, address)
 
 const firstToEnd = <Stop extends { until: number }>(stops: Stop[]): Stop | undefined =>
   stops.reduce<Stop | undefined>((first, stop) => (first && first.until <= stop.until ? first : stop), undefined)

@@ -1,7 +1,8 @@
 import type { ClassicalHost } from '../../mail-out/delivery/classical-hosts.ts'
-import { deliveryOptions } from '../../mail-out/delivery/delivery-options.ts'
+import { deliveryOptions, interfaceAddresses } from '../../mail-out/delivery/delivery-options.ts'
 import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-threads.ts'
-import { partsOfStop, type ProviderStop } from '../../mail-out/delivery/provider-stops.ts'
+import type { ProviderStop } from '../../mail-out/delivery/provider-stops.ts'
+import { ownFamilies, partsOfStop, stopKeys } from '../../mail-out/delivery/stop-key.ts'
 import type { Told } from '../../mail-out/delivery/told.ts'
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
 import type { LoginNews } from '../../mail-out/delivery/login-gates.ts'
@@ -91,12 +92,13 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   return queue
 }
 
-/** The queue holds back what no address may send. Where there are several, or mail of some goes another way, the threads know which may. */
+/** The queue holds back what no address may send. Where several may, or mail of some goes another way, the threads know which. */
 function holdBack({ key, until, reason }: ProviderStop, queue: QueueRunner, { config, smarthostRoutes }: QueueServices): void {
-  const { group, source } = partsOfStop(key)
-  const [first, second] = config.delivery.sourceAddresses
+  const own = { sources: config.delivery.sourceAddresses, interfaceAddresses: interfaceAddresses() }
+  const { group } = partsOfStop(key)
+  const keys = stopKeys(group, own, ownFamilies(own))
   const isOver = until === null || smarthostRoutes.dependOnSender
-  if (second === undefined && source === (first?.address ?? null)) queue.noteStop(group, isOver ? null : { key, until, reason })
+  if (keys.length === 1 && keys[0] === key) queue.noteStop(group, isOver ? null : { key, until, reason })
 }
 
 /** Keeps what a thread has found of a host, for the others. */

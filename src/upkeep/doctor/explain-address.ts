@@ -1,13 +1,13 @@
+import { isIP } from 'node:net'
 import type { BaseServices } from '../../platform/base-services.ts'
 import { isAbsence } from '../../mail-out/delivery/outcome.ts'
-import { routeTo, type RouteHost, type RouteServices } from '../../mail-out/delivery/route.ts'
+import { routeTo, type FoundRoute, type RouteHost, type RouteServices } from '../../mail-out/delivery/route.ts'
 import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
 import { destinationGroup } from '../../mail-out/delivery/destination-group.ts'
-import { partsOfStop, stopKey } from '../../mail-out/delivery/provider-stops.ts'
+import { ownFamilies, partsOfStop, stopKeys } from '../../mail-out/delivery/stop-key.ts'
 import { readProviderStops } from '../../mail-out/queue/provider-stop-list.ts'
 import type { SourceAddress } from '../../platform/config/source-address.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { MxRecord } from '../../platform/resolver.ts'
 import { stsExpiry, stsInForce } from '../../mail-out/mta-sts/known-sts.ts'
 import type { StsPolicies } from '../../mail-out/mta-sts/sts-policies.ts'
 import type { StsPolicy } from '../../mail-out/mta-sts/sts-policy.ts'
@@ -108,16 +108,19 @@ async function explainDelivery(
   }
   if (queue && queue.held === queue.waiting)
     return { next: 'hold', reason: 'An operator is holding the mail that waits for this destination.', hosts: route.hosts, ...common }
-  const stopped = route.mx === null ? null : await whyStopped(domain, route.mx.records, services)
+  const stopped = await whyStopped(domain, route, services)
   if (stopped !== null) return { next: 'defer', reason: stopped, hosts: route.hosts, ...common }
   return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
 }
 
 /** Null unless the hosts refuse every address that mail leaves from. */
-async function whyStopped(domain: string, mx: readonly MxRecord[], services: ExplainServices): Promise<string | null> {
-  const group = destinationGroup(domain, mx)
+async function whyStopped(domain: string, { hosts, mx }: FoundRoute, services: ExplainServices): Promise<string | null> {
+  if (mx === null) return null
+  const group = destinationGroup(domain, mx.records)
   const stops = (await readProviderStops(services)).filter(({ key }) => partsOfStop(key).group === group)
-  const keys = services.sources.length === 0 ? [stopKey(group, null)] : services.sources.map(({ address }) => stopKey(group, address))
+  const families = ownFamilies({ ...services, interfaceAddresses: services.route.guard.interfaceAddresses })
+  const used = families.filter((family) => hosts.some(({ address }) => isIP(address) === family))
+  const keys = stopKeys(group, services, used)
   const own = stops.filter(({ key }) => keys.includes(key)).toSorted((one, other) => one.until - other.until)
   const [first] = own
   if (!first || own.length < keys.length) return null

@@ -112,6 +112,23 @@ test('other addresses of ours, and other providers, go on', () => {
   expect(['192.0.2.1', '192.0.2.2'].map((each) => stops.restingSources(job, mx)?.(each))).toEqual([true, false])
 })
 
+test('a family of addresses goes on while the other is refused, if this machine has it', () => {
+  const both = ['192.0.2.9', '2001:db8::9'].map((address) => ({ name: 'aspmx.l.google.com', address, port: 25 }))
+  const stopped = (families: number[], refused: string) => {
+    const stops = new ProviderStops(
+      () => {},
+      () => 0,
+      families,
+    )
+    const job = { messageId: 'msg', destination: 'rcpt.example', isProbe: false, at: 0 }
+    stops.note({ ...blocked, address: refused, sourceAddress: null }, job, mx)
+    return stops.allowed(both, job, mx)
+  }
+  const [four, six] = both
+  expect([stopped([4, 6], '2001:db8::9'), stopped([4, 6], '192.0.2.9'), stopped([4], '2001:db8::9')]).toEqual([[four], [six], [four]])
+  expect(stopped([4], '192.0.2.9')).toMatchObject({ key: 'provider:google from any IPv4 address' })
+})
+
 test('what another has found holds here too, until it says that mail flows, or for a day', () => {
   const { stops, wait, state, told } = start()
   const stop = { key, until: state.now + 30 * minute, step: 2, reason: 'no' }

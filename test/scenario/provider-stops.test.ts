@@ -98,7 +98,7 @@ test('of two addresses, the one that was refused is used again once its time is 
   const stops = () => relay.relay.services.db.read('select id from provider_stop')
   await relay.send('ann@one.example')
   await expect.poll(stops).toHaveLength(1)
-  await relay.send('bob@two.example')
+  await relay.send('bob@one.example')
   await mx.waitForMessages(1)
   relay.clock.advance(halfHour)
   await mx.waitForMessages(2)

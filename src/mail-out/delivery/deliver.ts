@@ -106,9 +106,12 @@ async function deliverAll(
       const message = await messageFor(recipient)
       const result = await new HostTries(hostsInOrder(hosts, services), recipient, { job, services, message, failed, sts, use }).run()
       const stop = mx === null || 'postponed' in result ? undefined : providerStops.note(result, job, mx)
-      settle(stop ? { ...result, backoff: stop } : result)
+      // The destination need not rest while another address of ours may be used.
+      const isRest = stop && mx && !providerStops.areSomeOpen(withSources(way, job, services), job, mx)
+      settle(isRest ? { ...result, backoff: stop } : result)
       // The others would wait for the same connections, or be refused.
-      if (stop ?? 'postponed' in result) return postponeAll(stop ?? result.backoff)
+      if (stop) return postponeAll(isRest ? stop : undefined)
+      if ('postponed' in result) return postponeAll(result.backoff)
     }
   } catch (error) {
     use.isUncertain = true

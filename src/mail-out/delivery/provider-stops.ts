@@ -96,7 +96,7 @@ export class ProviderStops {
     const stopAt = (host: RouteHost) => this.#stopOf(keyOf(group, host), job.at)
     const first = firstToEnd(hosts.flatMap((host) => stopAt(host) ?? []))
     if (!first) return hosts
-    const open = hosts.filter((host) => !stopAt(host) && this.#families.includes(isIP(host.address)))
+    const open = hosts.filter((host) => this.#isOpen(host, group, job.at))
     const backoff = backoffOf(first, job.at)
     if (backoff.forMs > 0 && open.length > 0) return open
     // The queue has one job try again where it knows that all mail waits.
@@ -105,6 +105,12 @@ export class ProviderStops {
     this.#stops.set(first.key, { ...first, until: job.at + againMs })
     this.#probes.add(job)
     return hosts.filter((host) => stopAt(host)?.key === first.key)
+  }
+
+  /** Whether mail goes on to some of the hosts while others refuse it. */
+  areSomeOpen(hosts: RouteHost[], { destination, at }: Job, mx: readonly MxRecord[]): boolean {
+    const group = destinationGroup(destination, mx)
+    return hosts.some((host) => this.#isOpen(host, group, at))
   }
 
   /** Waits for the job's turn, where mail flows again after a stop. What it gives is to be called at the job's end. */
@@ -142,6 +148,10 @@ export class ProviderStops {
       this.careful.accepted(key)
     }
     return undefined
+  }
+
+  #isOpen(host: RouteHost, group: string, at: number): boolean {
+    return this.#families.includes(isIP(host.address)) && this.#stopOf(keyOf(group, host), at) === undefined
   }
 
   #noteRefusal(

@@ -98,7 +98,8 @@ function holdBack({ key, until, reason }: ProviderStop, queue: QueueRunner, { co
   const { group } = partsOfStop(key)
   const keys = stopKeys(group, own, ownFamilies(own))
   const isOver = until === null || smarthostRoutes.dependOnSender
-  if (keys.length === 1 && keys[0] === key) queue.noteStop(group, isOver ? null : { key, until, reason })
+  // Whatever has come to be of this machine's addresses meanwhile, the end of a stop counts.
+  if (isOver || (keys.length === 1 && keys[0] === key)) queue.noteStop(group, isOver ? null : { key, until, reason })
 }
 
 /** Keeps what a thread has found of a host, for the others. */

@@ -11,6 +11,7 @@ import { deliver } from '../../src/mail-out/delivery/deliver.ts'
 import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
 import { standardTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.ts'
 import { Ipv6Refusals } from '../../src/mail-out/delivery/ipv6-refusals.ts'
+import { readProviders } from '../../src/mail-out/delivery/mx-provider.ts'
 import { PipeliningTroubles } from '../../src/mail-out/delivery/pipelining-troubles.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGates } from '../../src/mail-out/delivery/login-gates.ts'
@@ -101,6 +102,7 @@ async function outcomes(): Promise<string[]> {
   return results
 }
 
+readProviders()
 const taken: number[] = []
 try {
   for (;;) taken.push(openSync('/dev/null', 'r'))

@@ -20,6 +20,7 @@ import { DkimSigner } from './dkim-sign.ts'
 import { HostHealth } from './host-health.ts'
 import { Ipv6Refusals } from './ipv6-refusals.ts'
 import { LoginGates } from './login-gates.ts'
+import { readProviders } from './mx-provider.ts'
 import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { ProviderStops } from './provider-stops.ts'
@@ -49,6 +50,7 @@ const resolver = dnsResolver({
   noteLookUp: (result) => metrics.lookUps[result].add(),
   noteUnvalidated: (servers) => outbox.add({ type: 'unvalidated', servers }),
 })
+readProviders()
 const sessionTally = settings.countsSessions ? new SessionTally((sums) => outbox.add({ type: 'tls sessions', sums })) : null
 const services = deliverServices()
 const work = new Set<Promise<void>>()

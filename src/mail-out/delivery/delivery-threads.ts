@@ -10,6 +10,7 @@ import type { DeliverySettings, FromThread, ToThread } from './delivery-messages
 import type { KnownSts } from '../mta-sts/known-sts.ts'
 import type { KnownToken } from '../oauth/known-token.ts'
 import { nothingKnown, type Known } from './known-to-threads.ts'
+import { readProviders } from './mx-provider.ts'
 import { Outbox } from './outbox.ts'
 import type { ProviderStop } from './provider-stops.ts'
 import type { Smarthost } from './smarthost.ts'
@@ -61,6 +62,7 @@ const maxRestartWaitMs = 60_000
  * @throws SternaError `configuration` if the host name is not valid in EHLO
  */
 export function startDelivery({ threads, newCells, ...options }: DeliveryOptions, log: Log, told: Told = nobody): Delivery {
+  readProviders()
   if (!ehloNameForm.test(options.hostname)) {
     throw new SternaError(
       'configuration',

@@ -20,6 +20,11 @@ export interface ProviderRow {
 
 let bySuffix: Map<string, ProviderRow> | undefined
 
+/** Reads the table ahead of its use: a process that has all the files open that it may have could not read it then. */
+export function readProviders(): void {
+  bySuffix ??= rowsBySuffix()
+}
+
 function rowsBySuffix(): Map<string, ProviderRow> {
   const file = programFile(new URL('../../../config/providers.json', import.meta.url)).toString()
   const { providers } = JSON.parse(file) as { providers: ProviderRow[] }

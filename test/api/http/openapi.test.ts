@@ -129,7 +129,7 @@ test('a parameter that a handler does without is not demanded, and one that it n
         .map(({ name }) => `${method} ${path}?${String(name)}`),
     ),
   )
-  expect(demanded).toEqual(['get /api/explain?to'])
+  expect(demanded).toEqual(['get /api/explain?to', 'get /api/routes/explain?from', 'get /api/routes/explain?to'])
 })
 
 test('where a body names events, the document says which there are', () => {

@@ -108,6 +108,33 @@ test('of two addresses, the one that was refused is used again once its time is 
   expect(other).not.toBe(refused)
 })
 
+test('a route past the provider that refuses our mail frees what waits for it, and stops count again without it', async () => {
+  const { mx, state } = await startProvider()
+  const smarthost = await startFakeMx({ host: otherHost, port: mx.port })
+  onTestFinished(() => smarthost.close())
+  const relay = await startTestRelay({ delivery_port: String(mx.port) }, zone)
+  onTestFinished(() => relay.stop())
+  const { db, smarthosts, smarthostRoutes } = relay.relay.services
+  await relay.send('ann@one.example')
+  await expect.poll(() => db.read('select id from provider_stop')).toHaveLength(1)
+  const held = [await relay.send('bob@one.example'), await relay.send('carl@two.example')]
+  await smarthosts.create({ name: 'backup', host: otherHost, port: smarthost.port })
+  const route = (recipientDomain: string) =>
+    smarthostRoutes.create({ accountId: null, sendingDomain: null, provider: null, recipientDomain, via: 'backup' })
+  const ids = [(await route('two.example')).id]
+  await smarthost.waitForMessages(1)
+  expect(smarthost.messages[0]?.rcptTo).toEqual(['carl@two.example'])
+  await expect.poll(async () => (await relay.recipients(held[1]!))['carl@two.example']?.status).toBe('sent')
+  ids.push((await route('one.example')).id)
+  await smarthost.waitForMessages(2)
+  expect([smarthost.messages[1]?.rcptTo, state.asked]).toEqual([['bob@one.example'], 1])
+  for (const id of ids) await smarthostRoutes.remove(id)
+  held.push(await relay.send('dora@two.example'))
+  await freeMailArrives(relay, smarthost, 3)
+  expect((await attemptsOf(relay, held)).at(-1)).toBe(0)
+  expect(state.asked).toBe(1)
+})
+
 test('what one node has been told, the others keep to', async () => {
   const { mx, state } = await startProvider()
   const free = await startFakeMx({ host: otherHost, port: mx.port })

@@ -111,6 +111,14 @@ export class Backoffs {
     return group.names
   }
 
+  /** Everything wakes. */
+  wakeEverything(): Iterable<string> {
+    const names = [...this.#keys.keys()]
+    this.#groups.clear()
+    this.#keys.clear()
+    return names
+  }
+
   isWaitingFor(name: string, key: string): boolean {
     return this.#keys.get(name) === key
   }

@@ -129,8 +129,8 @@ export class DestinationDirectory {
    * again.
    */
   setStop(group: string, stop: HostInBackoff | null): void {
-    if (!stop) return this.#getAllInLine(this.gate.endStop(group))
-    this.gate.stop(group, stop)
+    if (!stop) return this.getAllInLine(this.gate.endStop(group))
+    if (!this.gate.stop(group, stop)) return
     for (const { name } of this.#destinations.values()) if (this.gate.isIn(name, group)) this.backOff(name, stop)
   }
 
@@ -238,7 +238,7 @@ export class DestinationDirectory {
   /** A host of the destination can be tried: it is no longer in backoff, nor are those that were with it. */
   wake(name: string): void {
     if (!this.gate.has(name)) return
-    this.#getAllInLine(this.gate.wake(name))
+    this.getAllInLine(this.gate.wake(name))
   }
 
   /**
@@ -255,7 +255,8 @@ export class DestinationDirectory {
     this.gate.probeNow(name, now)
   }
 
-  #getAllInLine(names: Iterable<string>): void {
+  /** They have woken. */
+  getAllInLine(names: Iterable<string>): void {
     for (const name of names) for (const destination of this.#both(name)) this.#getInLine(destination)
   }
 

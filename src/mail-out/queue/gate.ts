@@ -12,6 +12,7 @@ export class Gate extends Backoffs {
   /** The group of each destination, as far as it is known: see `destinationGroup`. */
   readonly #groups = lastUsed<string>(maxRemembered)
   readonly #stops = new Map<string, HostInBackoff>()
+  #heedsStops = true
 
   noteGroup(name: string, group: string): void {
     this.#groups.set(name, group)
@@ -19,16 +20,26 @@ export class Gate extends Backoffs {
 
   /** True if mail may wait that is not claimed from. */
   get holdsBack(): boolean {
-    return this.#stops.size > 0 || !this.isEmpty
+    return (this.#heedsStops && this.#stops.size > 0) || !this.isEmpty
   }
 
   isIn(name: string, group: string): boolean {
     return this.#groups.get(name) === group
   }
 
-  /** Nothing is claimed for the group until its hosts may be tried again. */
-  stop(group: string, host: HostInBackoff): void {
+  /**
+   * Whether a group that is stopped is held back. Where mail may go another way it is not: who finds its way finds the stop. Gives the
+   * destinations that wake: all, because their way may be another one now.
+   */
+  heedStops(areHeeded: boolean): Iterable<string> {
+    this.#heedsStops = areHeeded
+    return this.wakeEverything()
+  }
+
+  /** Nothing is claimed for the group until its hosts may be tried again. False if that is not heeded. */
+  stop(group: string, host: HostInBackoff): boolean {
     this.#stops.set(group, host)
+    return this.#heedsStops
   }
 
   /** The hosts of the group take mail again. Gives the destinations that wake. */
@@ -62,6 +73,6 @@ export class Gate extends Backoffs {
   }
 
   #stopOf(name: string): HostInBackoff | undefined {
-    return this.#stops.size === 0 ? undefined : this.#stops.get(this.#groups.get(name) ?? '')
+    return !this.#heedsStops || this.#stops.size === 0 ? undefined : this.#stops.get(this.#groups.get(name) ?? '')
   }
 }

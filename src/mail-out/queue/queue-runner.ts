@@ -58,6 +58,8 @@ export class QueueRunner {
   readonly #content = new ContentBudget()
   /** Each keeps its room until it is settled. With the time since when it is in hand, by the steady clock. */
   readonly #inFlight = new Map<QueuedRecipient, number>()
+  /** Those of jobs that set out before a change of the routes: where these were not let in, others of their destinations may be now. */
+  readonly #byOldRoutes = new WeakSet<QueuedRecipient>()
   #claiming = 0
   #running = false
 
@@ -169,10 +171,15 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
-  /** Call it when the clock was set forward: what is due is tried at once. */
-  clockSetForward(): void {
+  /** The routes of mail are other ones. `areAny`: there are some, so a group that is stopped may be reached another way. */
+  routesChanged(areAny: boolean): void {
+    for (const recipient of this.#inFlight.keys()) this.#byOldRoutes.add(recipient)
+    this.#destinations.getAllInLine(this.#destinations.gate.heedStops(!areAny))
     this.#claimWhatIsDue()
   }
+
+  /** Call it when the clock was set forward: what is due is tried at once. */
+  readonly clockSetForward = (): void => this.#claimWhatIsDue()
 
   /** Call it when the clock was set back: waiting mail, and hosts in backoff, must not wait for that time to come again. */
   clockSetBack(): void {
@@ -216,12 +223,8 @@ export class QueueRunner {
     const key = destinationKey(lane)
     this.#destinations.claimed(key, room, this.#services.clock.now())
     this.#claiming++
-    const turn = {
-      name: lane.destination,
-      places: room,
-      order: `${key} ${lane.account_id}`,
-      noteDue: (at: number) => this.#destinations.noteWaiting(lane, at),
-    }
+    const noteDue = (at: number): void => this.#destinations.noteWaiting(lane, at)
+    const turn = { name: lane.destination, places: room, order: `${key} ${lane.account_id}`, noteDue }
     const rows = await this.#claims.claim<ClaimedRow>(turn, (range) => claimDue(lane, range))
     this.#claiming--
     this.#destinations.released(key, room - this.#deliver(rows, { isProbe }, () => lane), this.#services.clock.now())
@@ -282,7 +285,7 @@ export class QueueRunner {
       const inHandMs = clock.steady() - (this.#inFlight.get(recipient) ?? 0)
       this.#destinations.noteAttempt(destination, reply && (type === 'deferred' ? Infinity : inHandMs), clock.now())
     }
-    if (!result.backoff) return
+    if (!result.backoff || this.#byOldRoutes.has(recipient)) return
     const { key, forMs, reason } = result.backoff
     const isNew = this.#destinations.backOff(destination, { key, until: clock.now() + forMs, reason })
     if (isNew) log.info({ destination, reason }, 'mail for a destination waits until a probe gets through')

@@ -29,6 +29,7 @@ export class SmarthostRoutes extends RevisedList<StoredRoute> {
   readonly #services: Pick<BaseServices, 'db' | 'clock'>
   /** By specificity. */
   #ranked: readonly StoredRoute[] = []
+  #onChange: (() => void) | undefined
 
   constructor(services: Pick<BaseServices, 'db' | 'clock' | 'changes'>) {
     const { db, changes } = services
@@ -42,9 +43,10 @@ export class SmarthostRoutes extends RevisedList<StoredRoute> {
     return this.#ranked
   }
 
-  /** True if mail for one destination may go several ways. */
-  get dependOnSender(): boolean {
-    return this.#ranked.some(({ accountId, sendingDomain }) => accountId !== null || sendingDomain !== null)
+  /** Called now, and after each change, here or at another node. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener
+    listener()
   }
 
   /** The oldest first. */
@@ -117,6 +119,7 @@ export class SmarthostRoutes extends RevisedList<StoredRoute> {
 
   protected override follow(): void {
     this.#ranked = this.inOrder().toSorted(bySpecificity)
+    this.#onChange?.()
   }
 }
 

@@ -92,14 +92,14 @@ export async function startQueue(services: QueueServices, stops: Stop[]): Promis
   return queue
 }
 
-/** The queue holds back what no address may send. Where several may, or mail of some goes another way, the threads know which. */
-function holdBack({ key, until, reason }: ProviderStop, queue: QueueRunner, { config, smarthostRoutes }: QueueServices): void {
+/** The queue holds back what no address may send. Where several may, the threads know which. */
+function holdBack({ key, until, reason }: ProviderStop, queue: QueueRunner, { config }: QueueServices): void {
   const own = { sources: config.delivery.sourceAddresses, interfaceAddresses: interfaceAddresses() }
   const { group } = partsOfStop(key)
   const keys = stopKeys(group, own, ownFamilies(own))
-  const isOver = until === null || smarthostRoutes.dependOnSender
   // Whatever has come to be of this machine's addresses meanwhile, the end of a stop counts.
-  if (isOver || (keys.length === 1 && keys[0] === key)) queue.noteStop(group, isOver ? null : { key, until, reason })
+  if (until === null) queue.noteStop(group, null)
+  else if (keys.length === 1 && keys[0] === key) queue.noteStop(group, { key, until, reason })
 }
 
 /** Keeps what a thread has found of a host, for the others. */
@@ -150,8 +150,9 @@ async function followStored(delivery: Delivery, refusals: SmarthostRefusals, ser
   })
 }
 
-/** What accounts that are resumed and other nodes say is due. */
-function followDestinations(queue: QueueRunner, { accounts, changes }: QueueServices): void {
+/** What accounts that are resumed and other nodes say is due, and what other routes may free. */
+function followDestinations(queue: QueueRunner, { accounts, changes, smarthostRoutes }: QueueServices): void {
+  smarthostRoutes.onChange(() => queue.routesChanged(smarthostRoutes.list().length > 0))
   accounts.onResumed((accountId) => queue.accountResumed(accountId))
   const load = (): Promise<void> => queue.lookForWaiting()
   changes.on('due_destination', { load, reload: (destination) => queue.lookForWaiting(destination) })

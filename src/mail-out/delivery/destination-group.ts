@@ -13,9 +13,10 @@ const site = 'site:'
 export function destinationGroup(destination: string, mx: readonly MxRecord[]): string {
   const best = mx.reduce((least, { preference }) => Math.min(least, preference), Infinity)
   const names = mx.flatMap(({ preference, exchange }) => (preference === best ? [nameOf(exchange)] : []))
-  const provider = groupOfProvider(names[0] ?? '')
-  if (provider && names.every((name) => groupOfProvider(name) === provider)) return provider
-  return `${site}${names.length === 0 ? destination : [...new Set(names)].toSorted().slice(0, maxNames).join(' ')}`
+  if (names.length === 0) return site + destination
+  const [provider, ...others] = new Set(names.map(groupOfProvider))
+  if (provider && others.length === 0) return provider
+  return site + [...new Set(names)].toSorted().slice(0, maxNames).join(' ')
 }
 
 /** Whether this host is one of the group's: a domain may name a host of its own beside those of a provider. */

@@ -219,6 +219,29 @@ test('only mail for a service that wants it has a field of that service', async 
   expect(await post(relay.baseUrl, 'mailgun', report)).toMatchObject({ status: 404 })
 })
 
+test('mail that routes lead elsewhere has no field of the service', async () => {
+  const other = await startFakeMx({ host: '127.0.4.8' })
+  onTestFinished(() => other.close())
+  const settings = { ...settingsFor('mailgun', mailgunReports()), delivery_port: String(other.port) }
+  const relay = await startTestRelay(settings, { 'direct.example': { a: [other.host] } })
+  onTestFinished(() => relay.stop())
+  const { smarthosts, smarthostRoutes } = relay.relay.services
+  await smarthosts.create({ name: 'other', host: other.host, port: other.port })
+  for (const [recipientDomain, via] of [
+    ['other.example', 'other'],
+    ['direct.example', 'direct'],
+  ] as const)
+    await smarthostRoutes.create({ accountId: null, sendingDomain: null, provider: null, recipientDomain, via })
+  await relay.send(['ann@other.example', 'ann@direct.example', ann])
+  await other.waitForMessages(2)
+  for (const { data } of other.messages) {
+    expect(headerOf(data)).toMatch(/^X-Sterna-Ref: r\w{46}\r\n/m)
+    expect(headerOf(data)).not.toMatch(/X-Mailgun/i)
+  }
+  await expect.poll(() => mx.messages.some(({ rcptTo }) => rcptTo[0] === ann)).toBe(true)
+  expect(headerAt(ann)).toContain('X-Mailgun-Variables')
+})
+
 test('a signature of Mailgun counts for one body, and for half a day', async () => {
   const mailgun = mailgunReports()
   const relay = await startTestRelay(settingsFor('mailgun', mailgun))

@@ -1,3 +1,4 @@
+import { withoutReferenceField } from '../../mail/message/added-field.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { listsMx } from '../mta-sts/sts-policy.ts'
 import { inOrder } from './address-order.ts'
@@ -62,10 +63,17 @@ const withoutBackoff =
     onAttempt(isTried ? { ...result, backoff: undefined } : unconnectedAttempt(recipientId, deferral('other', backoff.reason).outcome))
   }
 
-/** From the smarthost's own sender, if it takes no other. */
+/** From the smarthost's own sender, if it takes no other; and with what is for the service that reports only by way of that. */
 const asItLeaves = (job: DeliveryJob, { route: { smarthost } }: DeliverServices): DeliveryJob => {
-  const reversePath = smarthost?.sender
-  return reversePath === undefined ? job : { ...job, recipients: job.recipients.map((recipient) => ({ ...recipient, reversePath })) }
+  const sender = smarthost?.sender
+  const isElsewhere = job.choices !== undefined && (smarthost === null || smarthost.id !== undefined)
+  if (sender === undefined && !isElsewhere) return job
+  const recipients = job.recipients.map((recipient) => ({
+    ...recipient,
+    reversePath: sender ?? recipient.reversePath,
+    traceFields: isElsewhere ? withoutReferenceField(recipient.traceFields) : recipient.traceFields,
+  }))
+  return { ...job, recipients }
 }
 
 async function deliverAll(

@@ -26,6 +26,9 @@ export function referenceFieldOf(service: ReportService, reference: string): str
   }
 }
 
+/** Of what `traceFieldOf` and `referenceFieldOf` gave, the first alone: the other is only for the service. */
+export const withoutReferenceField = (fields: string): string => fields.slice(0, fields.indexOf('\r\n') + 2)
+
 /**
  * By what Gmail's Postmaster Tools tell complaints apart: the tag where there is one, the domain, the account by a name that
  * says nothing, and last who sends. Colons part them, so the tag is made a name; one without letters and digits would be none. A sender's

@@ -64,7 +64,6 @@ const healthyZone: FakeZone = Object.fromEntries(
   Array.from({ length: 10 }, (_, i) => [`healthy${i}.example`, { mx: [[10, 'mx.healthy.example']], ttl: 600 } satisfies FakeEntry]),
 )
 const dns = await startFakeDns({ ...healthyZone, 'mx.healthy.example': { a: ['127.0.4.20'], ttl: 600 } })
-const willing = await startHostileSink('127.0.4.21', port, { silentAt: 'never' })
 const sink = await startHostileSink('127.0.4.20', port, { silentAt: 'never' }, (head) => healthy.arrived(head))
 
 async function startHost(
@@ -213,10 +212,10 @@ async function sendTo(domains: string[]): Promise<void> {
 
 await server.start()
 for (let i = 0; i < 100; i++) await healthy.send('fresh')
-// As much mail as to those that misbehave, to others that do not.
+// As much mail as to those that misbehave, to as many hosts that do not.
 const crowd = bad.map((_, i) => `crowd${i}.example`)
-for (const domain of crowd) dns.zone[domain] = { mx: [[10, 'mx.crowd.example']], ttl: 600 }
-dns.zone['mx.crowd.example'] = { a: ['127.0.4.21'], ttl: 600 }
+const willing = await Promise.all(crowd.map((_, i) => startHostileSink(`127.0.9.${i + 1}`, port, { silentAt: 'never' })))
+crowd.forEach((domain, i) => (dns.zone[domain] = { a: [`127.0.9.${i + 1}`], ttl: 600 }))
 const quietSince = cpuSeconds([server.pid])
 await sendTo(crowd)
 const quiet = await healthy.press(seconds)
@@ -233,8 +232,12 @@ const early = rows()
 isMended = true
 for (const each of bad) each.mend()
 const mendedAt = performance.now()
-// Mail to hosts goes by itself. A second look at what the DNS has denied is a quarter of an hour later, and an operator need not wait.
-for (const domain of waiting()) if (domain.startsWith('dns')) await server.tryCommand('queue', 'retry', domain)
+// Most mail goes by itself. A second look at what the DNS has denied is a quarter of an hour later, a try at a host that has refused our address
+// ten minutes, and an operator need not wait.
+const refusing = rows().filter(({ last_response: reply }) => reply?.startsWith('5'))
+for (const domain of waiting())
+  if (domain.startsWith('dns') || refusing.some(({ destination }) => destination === domain))
+    await server.tryCommand('queue', 'retry', domain)
 while (waiting().length > 0 && performance.now() < mendedAt + mendedMs) await pause(500)
 const mendedFor = (performance.now() - mendedAt) / 1000
 await server.end('SIGTERM')
@@ -258,7 +261,7 @@ console.log(
   ].join('\n'),
 )
 for (const each of bad) each.close()
-willing.close()
+for (const each of willing) each.close()
 sink.close()
 await dns.close()
 for (const fault of faults) console.log(`NOT ${fault}`)

@@ -24,7 +24,7 @@ export interface OperationField {
   isRequired: boolean
   /** Markdown; empty if there is none. */
   description: string
-  /** JSON types; none: any. */
+  /** JSON types; any type if empty. */
   types: ReadonlySet<string>
   choices: readonly string[] | undefined
 }

@@ -13,7 +13,7 @@ import type { Needs } from './operation-services.ts'
 type Services = Needs<'accounts' | 'policies' | 'quotas' | 'sendingDomains'>
 
 const use = z.object({
-  limit: z.int().nullable().describe('How many recipients may be mailed; null: any number.'),
+  limit: z.int().nullable().describe('How many recipients may be mailed; null: no limit.'),
   used: z
     .int()
     .nullable()
@@ -51,8 +51,8 @@ const quotaChanges = (asPlan: string) =>
     day: limit.nullish().describe(`Recipients per day, in UTC; ${asPlan}`),
     month: limit.nullish().describe(`Recipients per month; ${asPlan}`),
   })
-const accountChanges = quotaChanges('null: as the plan says; `unlimited`: any number.')
-const domainChanges = quotaChanges('null or `unlimited`: any number, within the quota of the account.')
+const accountChanges = quotaChanges('null: as the plan says; `unlimited`: no limit.')
+const domainChanges = quotaChanges('null or `unlimited`: no limit but the quota of the account.')
 
 /** What an account or a domain has used, as the API and the command line show it. */
 export const quotaObject = async (id: string, { quotas, policies }: Pick<Services, 'quotas' | 'policies'>) =>

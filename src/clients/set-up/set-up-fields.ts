@@ -125,7 +125,7 @@ const accountFields: Fields = {
 
 const domainFields: Fields = {
   ...fieldsOf(domainObject.fields),
-  ...policyFields('domain', () => 'Default: any number, within the quota of the account.'),
+  ...policyFields('domain', () => 'Default: no limit but the quota of the account.'),
   dkim_selector: {
     type: text.transform(parseSelector).meta({ title: 'selector' }),
     doc: 'The selector of the RSA key, or of `dkim_private_key`. A new one means new keys, whose records you publish first.',

@@ -562,26 +562,34 @@ export const settings = {
   'harm.bounces_slow': setting(
     type.whole(0, 1000),
     50,
-    'How many recipients of a thousand within a day (24 hours) may hard bounce before an account is slowed; 0: any number. An account can ' +
-      'have its own limits: sterna account harm-limits.',
+    'Hard bounces per thousand recipients in 24 hours at which an account is slowed; 0 means no limit. An account can have its own limits: ' +
+      'sterna account harm-limits.',
   ),
-  'harm.bounces_suspend': setting(type.whole(0, 1000), 100, 'The same before it is suspended and its queued mail is held; 0: any number.'),
+  'harm.bounces_suspend': setting(
+    type.whole(0, 1000),
+    100,
+    'Hard bounces per thousand recipients in 24 hours at which an account is suspended and its queued mail is held; 0 means no limit.',
+  ),
   'harm.bounces_from': setting(
     type.whole(0, 1_000_000),
     50,
-    'How many recipients must hard bounce within a day before these limits apply, so that a few typing errors stop nobody.',
+    'Hard bounces in 24 hours below which neither of these limits applies, so that a few mistyped addresses stop nobody.',
   ),
   'harm.complaints_slow': setting(
     type.whole(0, 1000),
     1,
-    'How many recipients of a thousand within a day may complain before an account is slowed; 0: any number.',
+    'Complaints per thousand recipients in 24 hours at which an account is slowed; 0 means no limit.',
   ),
-  'harm.complaints_suspend': setting(type.whole(0, 1000), 5, 'The same before it is suspended and its queued mail is held; 0: any number.'),
-  'harm.complaints_from': setting(type.whole(0, 1_000_000), 5, 'How many recipients must complain within a day before these limits apply.'),
+  'harm.complaints_suspend': setting(
+    type.whole(0, 1000),
+    5,
+    'Complaints per thousand recipients in 24 hours at which an account is suspended and its queued mail is held; 0 means no limit.',
+  ),
+  'harm.complaints_from': setting(type.whole(0, 1_000_000), 5, 'Complaints in 24 hours below which neither of these limits applies.'),
   'harm.slowed_per_minute': setting(
     type.whole(1, 1_000_000),
     10,
-    'How many recipients a minute an account that is slowed may mail. More is refused with 429 over HTTP and 451 over SMTP.',
+    'How many recipients a minute a slowed account may mail. More is refused with 429 over HTTP and 451 over SMTP.',
   ),
   'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),
 

@@ -132,44 +132,44 @@ export const urgentMailPolicy = policy({
   standard: ({ quotas }) => ({ perMinute: quotas.urgentPerMinute }),
 })
 
-/** From when on the server slows or suspends an account by itself. */
+/** When the server slows or suspends an account by itself. */
 export const harmLimits = policy({
   name: 'harm_limits',
   path: '/harm-limits',
   fields: {
     bouncesSlow: count('harm_limits.bounces_slow', 1000, {
-      doc: 'How many recipients of a thousand within a day may hard bounce before the account is slowed. 0: any number.',
+      doc: 'Hard bounces per thousand recipients in 24 hours at which the account is slowed. 0: no limit.',
       setting: 'harm.bounces_slow',
     }),
     bouncesSuspend: count('harm_limits.bounces_suspend', 1000, {
-      doc: 'How many recipients of a thousand within a day may hard bounce before the account is suspended. 0: any number.',
+      doc: 'Hard bounces per thousand recipients in 24 hours at which the account is suspended. 0: no limit.',
       setting: 'harm.bounces_suspend',
     }),
     bouncesFrom: count('harm_limits.bounces_from', 1_000_000, {
-      doc: 'How many recipients must hard bounce within a day before the two limits apply.',
+      doc: 'Hard bounces in 24 hours below which neither of these limits applies.',
       setting: 'harm.bounces_from',
     }),
     complaintsSlow: count('harm_limits.complaints_slow', 1000, {
-      doc: 'How many recipients of a thousand within a day may complain before the account is slowed. 0: any number.',
+      doc: 'Complaints per thousand recipients in 24 hours at which the account is slowed. 0: no limit.',
       setting: 'harm.complaints_slow',
     }),
     complaintsSuspend: count('harm_limits.complaints_suspend', 1000, {
-      doc: 'How many recipients of a thousand within a day may complain before the account is suspended. 0: any number.',
+      doc: 'Complaints per thousand recipients in 24 hours at which the account is suspended. 0: no limit.',
       setting: 'harm.complaints_suspend',
     }),
     complaintsFrom: count('harm_limits.complaints_from', 1_000_000, {
-      doc: 'How many recipients must complain within a day before the two limits apply.',
+      doc: 'Complaints in 24 hours below which neither of these limits applies.',
       setting: 'harm.complaints_from',
     }),
     slowedPerMinute: count('harm_limits.slowed_per_minute', 1_000_000, {
-      doc: 'How many recipients a minute an account that is slowed may mail.',
+      doc: 'How many recipients a minute a slowed account may mail.',
       setting: 'harm.slowed_per_minute',
     }),
   },
   resource: {
     schema: 'HarmLimits',
-    about: 'from how many hard bounces and complaints on an account is slowed or suspended',
-    applies: 'Applies from then on; an account that is slowed or suspended stays so.',
+    about: 'at how many hard bounces and complaints an account is slowed or suspended',
+    applies: 'Applies from then on; an account that is already slowed or suspended stays so.',
     example: { bouncesSuspend: 200 },
   },
   standard: ({ harm }) => harm,

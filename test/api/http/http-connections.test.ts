@@ -241,7 +241,7 @@ test('a wrong key makes nobody known', async () => {
   await guessing.untilClosed()
 })
 
-test('one address has a hundred connections without a key, trusted proxies any number', async () => {
+test('one address has a hundred connections without a key, trusted proxies as many as they open', async () => {
   for (const trustedProxies of [[], ['127.0.0.0/8']]) {
     const { client } = await start({ maxConnections: 500, trustedProxies })
     const clients = await Promise.all(Array.from({ length: 110 }, client))

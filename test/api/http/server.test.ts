@@ -347,7 +347,7 @@ test.each([
   expect(api.logged.filter((line) => !line.includes('"level":"debug"'))).toEqual([])
 })
 
-test('some requests may be sent ahead of their answers, but not any number', async () => {
+test('some requests may be sent ahead of their answers, but not without limit', async () => {
   const api = await startEcho()
   const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
   const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')

@@ -1,7 +1,5 @@
-import { request as requestPlain, type IncomingMessage } from 'node:http'
-import { request as requestInTls, type RequestOptions } from 'node:https'
-import type { TcpNetConnectOpts } from 'node:net'
-import { guardedLookup, type GuardedLookUps } from '../../platform/connection/guarded-lookup.ts'
+import type { GuardedLookUps } from '../../platform/connection/guarded-lookup.ts'
+import { guardedRequest, within } from '../../platform/connection/guarded-request.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 import type { SmarthostGrant } from './smarthost-grant.ts'
 
@@ -30,7 +28,6 @@ export interface TokenEndpoint extends GuardedLookUps {
 }
 
 const standardTimeoutMs = 20_000
-const maxBytes = 64 * 1024
 /** characters: RFC 4954 4 wants hosts to take lines of 12,288, in base64 */
 const maxTokenLength = 8192
 /** If the endpoint does not say, and as long as is believed at the most, ms. */
@@ -52,14 +49,19 @@ const passing: ReadonlySet<string> = new Set([
 export async function fetchToken(
   grant: SmarthostGrant,
   parameters: Readonly<Record<string, string>>,
-  endpoint: TokenEndpoint,
+  { timeoutMs = standardTimeoutMs, ...endpoint }: TokenEndpoint,
 ): Promise<FetchedToken> {
   const secrets = [grant.clientSecret?.reveal(), parameters['refresh_token'], parameters['code'], parameters['code_verifier']]
   const form = new URLSearchParams({ client_id: grant.clientId, ...parameters })
   if (grant.clientSecret) form.set('client_secret', grant.clientSecret.reveal())
   const host = new URL(grant.tokenUrl).host
   try {
-    const { status, text } = await post(grant.tokenUrl, form.toString(), endpoint)
+    const { status, text } = await guardedRequest(grant.tokenUrl, {
+      ...endpoint,
+      headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+      signal: within(timeoutMs),
+    })
     return readAnswer(
       host,
       status,
@@ -114,57 +116,4 @@ function objectIn(text: string): Record<string, unknown> | null {
   } catch {
     return null
   }
-}
-
-interface Answer {
-  status: number
-  text: string
-}
-
-/** Follows no redirect, which could lead the secrets elsewhere. */
-function post(url: string, form: string, { authorities, timeoutMs = standardTimeoutMs, ...lookUps }: TokenEndpoint): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const isInTls = url.startsWith('https:')
-    const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
-      method: 'POST',
-      headers: {
-        'user-agent': 'Sterna',
-        accept: 'application/json',
-        'content-type': 'application/x-www-form-urlencoded',
-        'content-length': Buffer.byteLength(form),
-      },
-      lookup: guardedLookup(lookUps),
-      autoSelectFamily: true,
-      agent: false,
-      signal,
-      ...(isInTls && { minVersion: 'TLSv1.2', ...(authorities && { ca: authorities }) }),
-    }
-    const sent = (isInTls ? requestInTls : requestPlain)(url, options)
-    const fail = (error: Error): void => reject(signal.aborted ? new Error(`it did not answer within ${timeoutMs / 1000} seconds`) : error)
-    sent.on('error', fail)
-    signal.addEventListener('abort', () => fail(new Error('aborted')))
-    // Or an answer with status 101 would settle nothing.
-    sent.on('upgrade', (_, socket) => {
-      socket.destroy()
-      fail(new Error('it answered with another protocol'))
-    })
-    sent.once('response', (response) => {
-      textOf(response)
-        .then((text) => resolve({ status: response.statusCode ?? 0, text }), fail)
-        .finally(() => sent.destroy())
-    })
-    sent.end(form)
-  })
-}
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxBytes) throw new Error(`its answer is longer than ${maxBytes / 1024} KiB`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -129,9 +129,14 @@ export class DestinationDirectory {
    * again.
    */
   setStop(group: string, stop: HostInBackoff | null): void {
-    if (!stop) return this.getAllInLine(this.gate.endStop(group))
+    if (!stop) return this.#getAllInLine(this.gate.endStop(group))
     if (!this.gate.stop(group, stop)) return
     for (const { name } of this.#destinations.values()) if (this.gate.isIn(name, group)) this.backOff(name, stop)
+  }
+
+  /** False if mail may go another way than to the hosts of its group. What waits otherwise wakes, because its way may be another one now. */
+  heedStops(areHeeded: boolean): void {
+    this.#getAllInLine(this.gate.heedStops(areHeeded))
   }
 
   /** Destinations in backoff, and why. */
@@ -146,8 +151,7 @@ export class DestinationDirectory {
     destination.turns.note(lane.account_id, dueAt)
     if (dueAt >= destination.dueAt) return
     destination.dueAt = dueAt
-    if (this.gate.has(destination.name)) this.gate.noteWaiting(destination.name, dueAt)
-    else this.#getInLine(destination)
+    this.#getInLine(destination)
   }
 
   /**
@@ -238,7 +242,7 @@ export class DestinationDirectory {
   /** A host of the destination can be tried: it is no longer in backoff, nor are those that were with it. */
   wake(name: string): void {
     if (!this.gate.has(name)) return
-    this.getAllInLine(this.gate.wake(name))
+    this.#getAllInLine(this.gate.wake(name))
   }
 
   /**
@@ -253,11 +257,6 @@ export class DestinationDirectory {
   /** If the destination is in backoff, try its host now. */
   probeNow(name: string, now: number): void {
     this.gate.probeNow(name, now)
-  }
-
-  /** They have woken. */
-  getAllInLine(names: Iterable<string>): void {
-    for (const name of names) for (const destination of this.#both(name)) this.#getInLine(destination)
   }
 
   #nextIn(room: Room, now: number): Turn | undefined {
@@ -297,9 +296,17 @@ export class DestinationDirectory {
     return turn && { lane: { destination: name, account_id: turn.accountId, urgent }, others: turn.others }
   }
 
+  /** With the others of its kind, or with those that wait for a probe. */
   #getInLine(destination: Destination): void {
     const { key, name, dueAt, room } = destination
-    if (dueAt < Infinity && !this.#full.has(destination) && !this.gate.has(name)) room.line.set(key, dueAt)
+    if (dueAt === Infinity || this.#full.has(destination)) return
+    if (this.gate.has(name)) this.gate.noteWaiting(name, dueAt)
+    else room.line.set(key, dueAt)
+  }
+
+  /** They have woken. */
+  #getAllInLine(names: Iterable<string>): void {
+    for (const name of names) for (const destination of this.#both(name)) this.#getInLine(destination)
   }
 
   /** Takes hanging destinations out of the rooms for proven ones. */

@@ -63,13 +63,7 @@ export class Gate extends Backoffs {
   override wake(name: string): Iterable<string> {
     const stop = this.#stopOf(name)
     if (stop && this.isWaitingFor(name, stop.key)) return []
-    const woken: string[] = []
-    for (const each of super.wake(name)) {
-      const others = this.#stopOf(each)
-      if (others) this.join(each, others)
-      else woken.push(each)
-    }
-    return woken
+    return super.wake(name)
   }
 
   #stopOf(name: string): HostInBackoff | undefined {

@@ -174,7 +174,7 @@ export class QueueRunner {
   /** The routes of mail are other ones. `areAny`: there are some, so a group that is stopped may be reached another way. */
   routesChanged(areAny: boolean): void {
     for (const recipient of this.#inFlight.keys()) this.#byOldRoutes.add(recipient)
-    this.#destinations.getAllInLine(this.#destinations.gate.heedStops(!areAny))
+    this.#destinations.heedStops(!areAny)
     this.#claimWhatIsDue()
   }
 

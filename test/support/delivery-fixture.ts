@@ -189,10 +189,7 @@ export function testDelivery(
     pool,
     ipv6Refusals: new Ipv6Refusals(),
     noteGroup: () => {},
-    providerStops: new ProviderStops(
-      (stop) => providerStops.push(stop),
-      () => 0,
-    ),
+    providerStops: new ProviderStops({ tell: (stop) => providerStops.push(stop), random: () => 0, waitMs: limits?.waitMs }),
     sources: new SourceChoice(sources),
     rotation: 0,
     signer: new DkimSigner(),

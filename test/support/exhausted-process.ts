@@ -61,10 +61,7 @@ const services = {
   }),
   ipv6Refusals: new Ipv6Refusals(),
   noteGroup: () => {},
-  providerStops: new ProviderStops(
-    () => {},
-    () => 0,
-  ),
+  providerStops: new ProviderStops({ tell: () => {}, random: () => 0 }),
   sources: new SourceChoice([]),
   rotation: 0,
   sts: null,

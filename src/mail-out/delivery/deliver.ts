@@ -45,9 +45,9 @@ async function deliverByChoice(
 ): Promise<void> {
   const { smarthosts, route } = services
   const told = job.choices?.isOfSome ? withoutBackoff(onAttempt) : onAttempt
-  const smarthost = await smarthostFor(job, { smarthosts, resolver: route.resolver, smarthost: route.smarthost })
+  const smarthost = await smarthostFor(job, { smarthosts, resolver: route.resolver, smarthost: route.smarthost }).catch(ourError)
   if (smarthost !== null && 'outcome' in smarthost) {
-    for (const { id } of job.recipients) told({ ...attemptOf(draftFor(id, job, services), smarthost.outcome, job) })
+    for (const { id } of job.recipients) told(attemptOf(draftFor(id, job, services), smarthost.outcome, job))
     return
   }
   await deliverAll(job, told, { services: { ...services, route: { ...route, smarthost } }, use })
@@ -63,7 +63,7 @@ const withoutBackoff =
     onAttempt(isTried ? { ...result, backoff: undefined } : unconnectedAttempt(recipientId, deferral('other', backoff.reason).outcome))
   }
 
-/** From the smarthost's own sender, if it takes no other; and with what is for the service that reports only by way of that. */
+/** From the smarthost's own sender, if it takes no other; and without the field for the service that reports, unless it goes there. */
 const asItLeaves = (job: DeliveryJob, { route: { smarthost } }: DeliverServices): DeliveryJob => {
   const sender = smarthost?.sender
   const isElsewhere = job.choices !== undefined && (smarthost === null || smarthost.id !== undefined)
@@ -100,12 +100,12 @@ async function deliverAll(
     if ('outcome' in way) return settleAll(way.outcome, way.backoff)
     const messageFor = messagesOf(job, services)
     if (!messageFor) return settleAll(unclean)
-    const { providerStops } = services
     const mx = way.mx?.records ?? null
     const assigned = withSources(way, job, services)
-    const turn = mx && providerStops.enter(assigned, job, mx)
-    if (turn) leave = await turn
-    const hosts = mx ? providerStops.allowed(assigned, job, mx) : assigned
+    const turn = mx && services.providerStops.enter(assigned, job, mx)
+    leave = turn && (await turn)
+    if (turn && !leave) return postponeAll()
+    const hosts = mx ? services.providerStops.allowed(assigned, job, mx) : assigned
     if ('key' in hosts) return postponeAll(hosts)
     const sts = looking === null ? null : await domainStsFor(hosts, looking, { job, services })
     if (sts === 'unreadable') return settleAll(unreadable(policyDomain(job, services)))
@@ -113,9 +113,9 @@ async function deliverAll(
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
       const result = await new HostTries(hostsInOrder(hosts, services), recipient, { job, services, message, failed, sts, use }).run()
-      const stop = mx === null || 'postponed' in result ? undefined : providerStops.note(result, job, mx)
+      const stop = mx === null || 'postponed' in result ? undefined : services.providerStops.note(result, job, mx)
       // The destination need not rest while another address of ours may be used.
-      const isRest = stop && mx && !providerStops.areSomeOpen(withSources(way, job, services), job, mx)
+      const isRest = stop && mx && !services.providerStops.areSomeOpen(withSources(way, job, services), job, mx)
       settle(isRest ? { ...result, backoff: stop } : result)
       // The others would wait for the same connections, or be refused.
       if (stop) return postponeAll(isRest ? stop : undefined)
@@ -123,7 +123,7 @@ async function deliverAll(
     }
   } catch (error) {
     use.isUncertain = true
-    settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
+    settleAll(ourError(error).outcome)
   } finally {
     leave?.()
   }
@@ -152,6 +152,8 @@ async function domainStsFor(
 }
 
 /** The mail must not leave below a policy that is stored. */
+const ourError = (error: unknown): { outcome: Outcome } => deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`)
+
 const unreadable = (domain: string): Outcome =>
   deferral('internal_error', `4.3.0 the store cannot tell whether ${domain} has an MTA-STS policy`).outcome
 

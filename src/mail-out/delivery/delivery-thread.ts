@@ -24,6 +24,7 @@ import { readProviders } from './mx-provider.ts'
 import { Outbox } from './outbox.ts'
 import { PipeliningTroubles } from './pipelining-troubles.ts'
 import { ProviderStops } from './provider-stops.ts'
+import { standardWaitMs } from './pool-limits.ts'
 import { ownFamilies } from './stop-key.ts'
 import { hostKey, ownNames } from './route.ts'
 import { SessionTally } from './session-tally.ts'
@@ -34,7 +35,6 @@ import { StsLookup } from './sts-lookup.ts'
 import { TlsSessions } from './tls-sessions.ts'
 import { TlsTroubles } from './tls-trouble.ts'
 
-const standardWaitMs = 30_000
 const messagesPerPrivateConnection = 1000
 
 const port = parentPort as MessagePort
@@ -175,11 +175,12 @@ function deliverServices(): DeliverServices {
     pool: connectionPool(health),
     ipv6Refusals: new Ipv6Refusals(),
     noteGroup: (destination, group) => outbox.add({ type: 'destination group', destination, group }),
-    providerStops: new ProviderStops(
-      (stop) => outbox.add({ type: 'provider stop', stop }),
-      Math.random,
-      ownFamilies({ sources, interfaceAddresses }),
-    ),
+    providerStops: new ProviderStops({
+      tell: (stop) => outbox.add({ type: 'provider stop', stop }),
+      random: Math.random,
+      families: ownFamilies({ sources, interfaceAddresses }),
+      waitMs: settings.waitMs,
+    }),
     sources: new SourceChoice(sources),
     rotation: Math.random(),
     signer: new DkimSigner(),

@@ -4,7 +4,7 @@ import { heldPolicies, type KnownSts } from '../mta-sts/known-sts.ts'
 import type { KnownToken } from '../oauth/known-token.ts'
 import type { ListenAddress } from './address-guard.ts'
 import { maxClassicalHosts, type ClassicalHost } from './classical-hosts.ts'
-import type { ProviderStop } from './provider-stops.ts'
+import { maxStops, type ProviderStop } from './provider-stops.ts'
 import type { Smarthost } from './smarthost.ts'
 
 /** The first messages to a thread that replaces a crashed one. */
@@ -12,7 +12,7 @@ export interface Known {
   keys: Map<string, Uint8Array>
   listeners: ListenAddress[] | null
   classicalHosts: LRUCache<string, ClassicalHost>
-  providerStops: Map<string, ProviderStop>
+  providerStops: LRUCache<string, ProviderStop>
   stsPolicies: LRUCache<string, KnownSts>
   /** True if some had no room there. */
   isStsPartial: boolean
@@ -25,7 +25,7 @@ export function nothingKnown(): Known {
     keys: new Map(),
     listeners: null,
     classicalHosts: lastUsed(maxClassicalHosts),
-    providerStops: new Map(),
+    providerStops: lastUsed(maxStops),
     stsPolicies: heldPolicies(() => (known.isStsPartial = true)),
     isStsPartial: false,
     smarthostToken: null,

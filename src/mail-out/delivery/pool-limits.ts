@@ -2,6 +2,9 @@ import { isPublicAddress } from '../../platform/ip-address.ts'
 import { providerOf } from './mx-provider.ts'
 import type { RouteHost } from './route.ts'
 
+/** How long a message waits for a connection, ms. */
+export const standardWaitMs = 30_000
+
 export interface PoolLimits {
   /** Connections per address, which may change; fewer as the total runs out. */
   maxConnectionsPerHost: number

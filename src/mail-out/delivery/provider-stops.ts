@@ -3,6 +3,7 @@ import { lastUsed } from '../../platform/last-used.ts'
 import type { MxRecord } from '../../platform/resolver.ts'
 import type { Attempt, DeliveryJob, HostBackoff } from './attempt.ts'
 import { CarefulStart } from './careful-start.ts'
+import type { Waiter } from './connection-turns.ts'
 import { destinationGroup, isOfGroup } from './destination-group.ts'
 import { backoffFor } from './host-health.ts'
 import { longestStopMs, refusalSign, type RefusalSign } from './refusal-sign.ts'
@@ -22,6 +23,17 @@ export interface ProviderStop {
 }
 
 type Job = Pick<DeliveryJob, 'messageId' | 'destination' | 'isProbe' | 'choices' | 'at'>
+
+interface StopServices {
+  /** Called when a stop begins, is prolonged, and ends. */
+  tell(stop: ProviderStop): void
+  /** 0 … 1 */
+  random(): number
+  /** See `ownFamilies`. */
+  families?: number[]
+  /** See `CarefulStart`. */
+  waitMs?: number | undefined
+}
 
 interface RefusalsInRow {
   /** Epoch ms. */
@@ -47,6 +59,8 @@ const againMs = minuteMs
 /** A stop that nothing was sent since then to end says nothing more, ms. */
 export const stopKeptMs = 24 * 60 * minuteMs
 const maxRemembered = 10_000
+/** How many stops are known at a time. */
+export const maxStops = 10_000
 const maxReasonLength = 500
 
 /** What the hosts of a group say is about our address or our rate: whoever asks them meanwhile is refused for longer. */
@@ -54,19 +68,18 @@ export class ProviderStops {
   readonly #tell: (stop: ProviderStop) => void
   readonly #random: () => number
   readonly #families: number[]
-  readonly careful = new CarefulStart()
-  readonly #stops = new Map<string, ProviderStop & { until: number }>()
+  readonly careful: CarefulStart
+  readonly #stops = lastUsed<ProviderStop & { until: number }>(maxStops)
   /** Refusals without an acceptance in between. */
   readonly #inRow = lastUsed<RefusalsInRow>(maxRemembered)
-
   /** Jobs that try again where the queue does not say which does. */
   readonly #probes = new WeakSet<Job>()
 
-  /** @param tell called when a stop begins, is prolonged, and ends; @param random 0 … 1; @param families see `ownFamilies` */
-  constructor(tell: (stop: ProviderStop) => void, random: () => number, families = [4, 6]) {
+  constructor({ tell, random, families = [4, 6], waitMs }: StopServices) {
     this.#tell = tell
     this.#families = families
     this.#random = random
+    this.careful = new CarefulStart(waitMs)
   }
 
   /** True if no group refuses anything. */
@@ -113,11 +126,11 @@ export class ProviderStops {
     return hosts.some((host) => this.#isOpen(host, group, at))
   }
 
-  /** Waits for the job's turn, where mail flows again after a stop. What it gives is to be called at the job's end. */
-  enter(hosts: RouteHost[], { destination }: Job, mx: readonly MxRecord[]): Promise<() => void> | null {
+  /** Waits for the job's turn, where mail flows again after a stop: see `CarefulStart.enter`. */
+  enter(hosts: RouteHost[], job: Pick<Job, 'destination'> & Waiter, mx: readonly MxRecord[]): ReturnType<CarefulStart['enter']> {
     if (this.careful.isOver) return null
     const [first] = hosts
-    return first ? this.careful.enter(keyOf(destinationGroup(destination, mx), first)) : null
+    return first ? this.careful.enter(keyOf(destinationGroup(job.destination, mx), first), job) : null
   }
 
   /** What follows from an attempt: a stop, if its destination has to wait. */

@@ -1,4 +1,5 @@
 import { lastUsed } from '../../platform/last-used.ts'
+import { maxStops } from '../delivery/provider-stops.ts'
 import { Backoffs, type HostInBackoff } from './backoffs.ts'
 
 /** How many destinations are remembered with their group. */
@@ -11,7 +12,7 @@ const maxRemembered = 20_000
 export class Gate extends Backoffs {
   /** The group of each destination, as far as it is known: see `destinationGroup`. */
   readonly #groups = lastUsed<string>(maxRemembered)
-  readonly #stops = new Map<string, HostInBackoff>()
+  readonly #stops = lastUsed<HostInBackoff>(maxStops)
   #heedsStops = true
 
   noteGroup(name: string, group: string): void {

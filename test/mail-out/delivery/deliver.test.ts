@@ -7,6 +7,7 @@ import { ContentRequests, type ContentAnswer } from '../../../src/mail-out/deliv
 import type { AddedField } from '../../../src/mail/message/added-field.ts'
 import { deliver } from '../../../src/mail-out/delivery/deliver.ts'
 import { plain } from '../../../src/mail-out/delivery/transport-policy.ts'
+import { bySettings } from '../../../src/mail-out/smarthost/choose-route.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import type { FakeMx, MxAction, MxHooks, MxSession } from '../../support/fake-mx.ts'
@@ -987,6 +988,19 @@ describe('what must never leave', () => {
   })
 })
 
+it('mail whose turn after a stop does not come in time goes back untried', async () => {
+  const mx = await testMx({ host: '127.0.8.21' })
+  const delivery = testDelivery([mx], { limits: { waitMs: 1 } })
+  const { providerStops } = delivery.services
+  const stop = { key: 'site:mx1.example.com from any IPv4 address', until: Date.now() + 60_000, step: 0, reason: 'no' }
+  providerStops.learn(stop)
+  providerStops.learn({ ...stop, until: null })
+  const leave = await providerStops.careful.enter(stop.key, { account: 1, isUrgent: false })
+  expect(await delivery.deliver()).toEqual([{ recipientId: 'rcp_1', postponed: true, backoff: undefined }])
+  leave?.()
+  expect(told(await delivery.attempt())).toBe('delivered')
+})
+
 describe('where there is no host', () => {
   it.each<[string, Parameters<typeof fakeResolver>[0], string]>([
     ['no such domain', {}, 'bounced hard domain_not_found'],
@@ -1000,7 +1014,10 @@ describe('where there is no host', () => {
 
   it('an error of our own keeps the mail', async () => {
     const resolver = { ...fakeResolver({}), mx: () => Promise.reject(new Error('a mistake')) }
-    expect(told(await testDelivery([], { resolver }).attempt())).toBe('deferred internal_error')
+    const choice = { via: 'backup', routeId: 'rt_1' }
+    const choices = { usual: bySettings, byProvider: [{ provider: 'google', choice }], isOfSome: false }
+    for (const job of [jobOf(), jobOf({ choices })])
+      expect(told(await testDelivery([], { resolver }).attempt(job))).toBe('deferred internal_error')
   })
 })
 

@@ -23,10 +23,7 @@ type Noted = { isProbe?: boolean; destination?: string; messageId?: string; reco
 /** A thread's, with what it tells, and the time. */
 function start() {
   const told: ProviderStop[] = []
-  const stops = new ProviderStops(
-    (stop) => told.push(stop),
-    () => 0,
-  )
+  const stops = new ProviderStops({ tell: (stop) => told.push(stop), random: () => 0 })
   const state = { now: Date.UTC(2026, 10, 21) }
   let messages = 0
   const job = (isProbe = false, destination = 'rcpt.example', messageId = `msg_${++messages}`) => ({
@@ -86,6 +83,18 @@ test('each refusal of the message that tries again doubles it, and an answer to 
   expect([wait(), told.at(-1)?.until]).toEqual([null, null])
 })
 
+test('a refusal of the message that tries again prolongs it for as long as the reply says, or as the provider wants a pause', () => {
+  const { note, wait, state } = start()
+  note(blocked)
+  const halfAnHour = said(421, '4.7.0', 'Too many messages from you, try again in 30 minutes')
+  const waits = [blocked, blocked, halfAnHour, halfAnHour, busy].map((each) => {
+    state.now += wait() ?? 0
+    note(each, { isProbe: true })
+    return (wait() ?? 0) / minute
+  })
+  expect(waits).toEqual([10, 10, 30, 30, 240])
+})
+
 test('replies that only slow us down stop mail when three come in a row', () => {
   const { note } = start()
   expect([busy, busy, accepted, busy, busy].map((each) => note(each))).toEqual(Array.from({ length: 5 }))
@@ -115,11 +124,7 @@ test('other addresses of ours, and other providers, go on', () => {
 test('a family of addresses goes on while the other is refused, if this machine has it', () => {
   const both = ['192.0.2.9', '2001:db8::9'].map((address) => ({ name: 'aspmx.l.google.com', address, port: 25 }))
   const stopped = (families: number[], refused: string) => {
-    const stops = new ProviderStops(
-      () => {},
-      () => 0,
-      families,
-    )
+    const stops = new ProviderStops({ tell: () => {}, random: () => 0, families })
     const job = { messageId: 'msg', destination: 'rcpt.example', isProbe: false, at: 0 }
     stops.note({ ...blocked, address: refused, sourceAddress: null }, job, mx)
     return stops.allowed(both, job, mx)

@@ -1,9 +1,9 @@
 import { lastUsed } from '../../platform/last-used.ts'
 import { fairShare } from '../../platform/fair-share.ts'
-import { DueTimes } from '../../platform/due-times.ts'
 import { AccountTurns } from './account-turns.ts'
 import type { AboutDestinations, HostInBackoff } from './backoffs.ts'
 import { destinationKey, isUrgent, nameOf, urgentKey } from './destination-key.ts'
+import { isOverfull, roomsOf, type Room, type Rooms } from './destination-rooms.ts'
 import { Gate } from './gate.ts'
 import type { Lane } from './queue-store.ts'
 import { averageWith, type Pace } from './submission-hold.ts'
@@ -24,33 +24,6 @@ interface Destination {
   isStranger: boolean
 }
 
-/** How many recipients of one kind of destination may be claimed, and the destinations of that kind that may be claimed from. */
-interface Room {
-  readonly limit: number
-  /** Of one destination. */
-  readonly limitEach: number
-  inFlight: number
-  readonly line: DueTimes
-}
-
-/** The rooms for usual mail, or for urgent mail. */
-interface Rooms {
-  /** For those that have answered and do not hang. */
-  readonly proven: Room
-  readonly others: Room
-}
-
-const isOverfull = ({ limit, inFlight, line }: Room, now: number): boolean => inFlight >= limit && line.firstDueAt <= now
-
-const limitOf = ({ isStranger, room }: Destination): number => (isStranger ? Math.min(strangerLimit, room.limitEach) : room.limitEach)
-
-const roomOf = (limitEach: number, limit: number): Room => ({ limit, limitEach, inFlight: 0, line: new DueTimes() })
-/** @param limit of both together, half of it for those that answer */
-const roomsOf = (limitEach: number, limit: number): Rooms => ({
-  proven: roomOf(limitEach, limit / 2),
-  others: roomOf(limitEach, limit / 2),
-})
-
 /** What to claim. */
 export interface Turn {
   lane: Lane
@@ -63,8 +36,8 @@ export interface Turn {
 /** A destination hangs if none of its claimed recipients has made progress for this long, ms. */
 const hangsAfterMs = 2_000
 /**
- * How many recipients of a stranger may be claimed, as Postfix begins with: mail for a hundred new destinations at once would open thousands of
- * connections, and hold up the others meanwhile.
+ * How many recipients of a stranger may be claimed, as Postfix begins with: mail for a hundred new destinations at once would open
+ * thousands of connections, and hold up the others meanwhile.
  */
 const strangerLimit = 5
 /** How many destinations are remembered as answering. */
@@ -72,6 +45,8 @@ const maxRemembered = 20_000
 /** Room for urgent mail beside the rest: of one destination, and of all together. */
 const urgentLimit = 16
 const urgentTotalLimit = 500
+
+const limitOf = ({ isStranger, room }: Destination): number => (isStranger ? Math.min(strangerLimit, room.limitEach) : room.limitEach)
 
 /**
  * The destinations that have mail in the queue, in memory: one entry per destination and account, however long the queue. Destinations take

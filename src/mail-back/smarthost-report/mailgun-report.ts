@@ -1,13 +1,5 @@
-import {
-  delivered,
-  objectOf,
-  statusOf,
-  textOf,
-  textOrNull,
-  type DeliveryFate,
-  type ReadEvent,
-  type ReportJson,
-} from './smarthost-report.ts'
+import { objectOf, textOf, type JsonObject } from '../../platform/json-values.ts'
+import { delivered, statusOf, textOrNull, unspecified, type DeliveryFate, type ReadEvent } from './smarthost-report.ts'
 
 /** The name of our reference among the variables of a message. */
 const variable = 'sterna-ref'
@@ -15,15 +7,13 @@ const variable = 'sterna-ref'
 /** Reads a webhook of Mailgun (documentation: "Webhook payloads"). */
 export const readMailgunEvent: ReadEvent = (body) => {
   const event = objectOf(body['event-data'])
-  const reference = textOf(objectOf(event['user-variables'])[variable])
-  const said = saidBy(event)
-  return reference === '' || said === null ? null : { reference, address: textOf(event['recipient']), said }
+  return { reference: textOf(objectOf(event['user-variables'])[variable]), address: textOf(event['recipient']), said: saidBy(event) }
 }
 
-function saidBy(event: ReportJson) {
+function saidBy(event: JsonObject) {
   switch (event['event']) {
     case 'delivered':
-      return delivered(replyIn(objectOf(event['delivery-status'])))
+      return delivered(hostReplyIn(objectOf(event['delivery-status'])))
     case 'failed':
       return failure(event)
     case 'rejected': {
@@ -40,18 +30,18 @@ function saidBy(event: ReportJson) {
 }
 
 /** Codes from 600 on are Mailgun's own: it did not try, because of what it knows of the address. */
-function failure(event: ReportJson): DeliveryFate {
+function failure(event: JsonObject): DeliveryFate {
   const status = objectOf(event['delivery-status'])
   const words = textOrNull(status['message']) ?? textOrNull(status['description']) ?? textOrNull(event['reason'])
   const action = event['severity'] === 'temporary' ? 'delayed' : 'failed'
-  const reply = replyIn(status)
+  const reply = hostReplyIn(status)
   if (reply !== null) return { action, status: statusOf(status['enhanced-code']), reply, words: null }
   const known = { 'suppress-bounce': '5.1.1', 'suppress-complaint': '5.7.1', 'suppress-unsubscribe': '5.7.1' }[textOf(event['reason'])]
-  return { action, status: known ?? (action === 'delayed' ? '4.0.0' : '5.0.0'), reply: null, words }
+  return { action, status: known ?? unspecified[action], reply: null, words }
 }
 
 /** What the recipient's host said. Without a host, the code and the words are Mailgun's. */
-function replyIn({ code, message, 'mx-host': host }: ReportJson): string | null {
+function hostReplyIn({ code, message, 'mx-host': host }: JsonObject): string | null {
   const isReply = textOf(host) !== '' && Number(code) >= 200 && Number(code) < 600
   return isReply ? `${textOf(code)} ${textOf(message)}` : null
 }

@@ -1,10 +1,11 @@
 import type { ReportService } from '../../platform/config/report-services.ts'
+import { objectOf, textOf, type JsonObject } from '../../platform/json-values.ts'
 import { parseJsonText } from '../../platform/parse-json.ts'
 import { readMailgunEvent } from './mailgun-report.ts'
 import { readPostmarkEvent } from './postmark-report.ts'
 import { readSendgridEvent } from './sendgrid-report.ts'
 import { readSesEvent } from './ses-report.ts'
-import { objectOf, textOf, type ReadEvent, type ReportJson, type SmarthostReport } from './smarthost-report.ts'
+import type { ReadEvent, SmarthostReport } from './smarthost-report.ts'
 
 /** What a request of a service says. */
 export interface ParsedReports {
@@ -26,12 +27,14 @@ const readers: Record<ReportService, ReadEvent> = {
  */
 export function parseSmarthostReports(service: ReportService, body: string): ParsedReports {
   const events = eventsIn(service, parseJsonText(body))
-  const reports = events.map((event) => readers[service](event)).filter((report) => report !== null)
+  const reports = events.map(readers[service]).filter(isReport)
   return { reports, ignored: events.length - reports.length }
 }
 
-/** SendGrid sends a batch; what SES says is a text in the message of SNS. */
-function eventsIn(service: ReportService, body: unknown): ReportJson[] {
+const isReport = (read: ReturnType<ReadEvent>): read is SmarthostReport => read.reference !== '' && read.said !== null
+
+/** SendGrid sends a batch; what SES says is JSON in a member of the message of SNS. */
+function eventsIn(service: ReportService, body: unknown): JsonObject[] {
   if (service === 'sendgrid') return Array.isArray(body) ? body.map(objectOf) : []
   const event = objectOf(body)
   return [service === 'ses' ? objectOf(jsonIn(textOf(event['Message']))) : event]

@@ -1,19 +1,20 @@
-import { delivered, objectOf, textOf, textOrNull, type DeliveryFate, type ReadEvent, type ReportJson } from './smarthost-report.ts'
+import { objectOf, textOf, type JsonObject } from '../../platform/json-values.ts'
+import { delivered, replyIn, textOrNull, undelivered, type DeliveryFate, type ReadEvent } from './smarthost-report.ts'
 
 /** The name of our reference in the metadata of a message. */
 const metadata = 'sterna-ref'
 
 /** Reads a webhook of Postmark (developer documentation: "Webhooks"). */
-export const readPostmarkEvent: ReadEvent = (event) => {
-  const reference = textOf(objectOf(event['Metadata'])[metadata])
-  const said = saidBy(event)
-  return reference === '' || said === null ? null : { reference, address: textOf(event['Email'] ?? event['Recipient']), said }
-}
+export const readPostmarkEvent: ReadEvent = (event) => ({
+  reference: textOf(objectOf(event['Metadata'])[metadata]),
+  address: textOf(event['Email'] ?? event['Recipient']),
+  said: saidBy(event),
+})
 
-function saidBy(event: ReportJson) {
+function saidBy(event: JsonObject) {
   switch (event['RecordType']) {
     case 'Delivery':
-      return delivered(replyIn(textOf(event['Details'])))
+      return delivered(replyIn(event['Details']))
     case 'Bounce':
       return bounce(event)
     case 'SpamComplaint':
@@ -28,7 +29,7 @@ function saidBy(event: ReportJson) {
   }
 }
 
-/** What a type of bounce means where the host's reply has no code. */
+/** What a type of bounce means where there is no reply of the host. */
 const statuses: Readonly<Record<string, string>> = {
   HardBounce: '5.1.1',
   BadEmailAddress: '5.1.3',
@@ -46,17 +47,13 @@ const answers = new Set(['AutoResponder', 'Subscribe', 'AddressChange', 'OpenRel
 /** Types that say that the address is bad. */
 const hardTypes = new Set(['HardBounce', 'BadEmailAddress', 'DnsError'])
 
-function bounce(event: ReportJson): DeliveryFate | { feedbackType: string } | null {
+function bounce(event: JsonObject): DeliveryFate | { feedbackType: string } | null {
   const type = textOf(event['Type'])
   if (answers.has(type)) return null
   if (type === 'Unsubscribe') return { feedbackType: 'opt-out' }
   if (type === 'SpamComplaint') return { feedbackType: 'abuse' }
-  const reply = replyIn(textOf(event['Details']))
-  const words = textOrNull(event['Details']) ?? textOrNull(event['Description']) ?? textOrNull(event['Name'])
-  const action = type === 'Transient' ? 'delayed' : 'failed'
-  const known = statuses[type] ?? (action === 'delayed' ? '4.0.0' : '5.0.0')
-  return { action, status: reply === null ? known : null, reply, words: reply === null ? words : null, isSoft: !hardTypes.has(type) }
+  // `smtp;550 5.1.1 No such user`, or Postmark's own words.
+  const told = textOrNull(event['Details']) ?? textOrNull(event['Description']) ?? textOrNull(event['Name'])
+  const status = replyIn(told) === null ? (statuses[type] ?? null) : null
+  return { ...undelivered(type === 'Transient' ? 'delayed' : 'failed', told, status), isSoft: !hardTypes.has(type) }
 }
-
-/** `smtp;550 5.1.1 No such user`; some details are Postmark's own words. */
-const replyIn = (details: string): string | null => /^(?:smtp;\s*)?([245]\d\d[ -].*)$/s.exec(details)?.[1] ?? null

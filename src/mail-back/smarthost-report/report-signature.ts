@@ -1,5 +1,5 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
-import { objectOf, textOf } from './smarthost-report.ts'
+import { objectOf, textOf } from '../../platform/json-values.ts'
 
 /** Mailgun tries for eight hours to hand over an event, ms. Older signatures, which do not cover the body, may be used by others. */
 const mailgunWindowMs = 12 * 3_600_000

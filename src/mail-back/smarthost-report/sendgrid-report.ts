@@ -1,23 +1,24 @@
-import { delivered, statusOf, textOf, textOrNull, type DeliveryFate, type ReadEvent, type ReportJson } from './smarthost-report.ts'
+import { textOf, type JsonObject } from '../../platform/json-values.ts'
+import { delivered, statusOf, textOrNull, undelivered, type DeliveryFate, type ReadEvent } from './smarthost-report.ts'
 
 /** The name of our reference among the unique arguments of a message, which become members of its events. */
 const argument = 'sterna_ref'
 
 /** Reads one event of a batch of SendGrid (documentation: "Event Webhook Reference"). */
-export const readSendgridEvent: ReadEvent = (event) => {
-  const reference = textOf(event[argument])
-  const said = saidBy(event)
-  return reference === '' || said === null ? null : { reference, address: textOf(event['email']), said }
-}
+export const readSendgridEvent: ReadEvent = (event) => ({
+  reference: textOf(event[argument]),
+  address: textOf(event['email']),
+  said: saidBy(event),
+})
 
-function saidBy(event: ReportJson) {
+function saidBy(event: JsonObject) {
   switch (event['event']) {
     case 'delivered':
       return delivered(textOrNull(event['response']))
     case 'deferred':
-      return fateOf('delayed', event, event['response'] ?? event['reason'])
+      return undelivered('delayed', textOrNull(event['response'] ?? event['reason']), statusOf(event['status']))
     case 'bounce':
-      return { ...fateOf('failed', event, event['reason']), isSoft: event['type'] === 'blocked' }
+      return { ...undelivered('failed', textOrNull(event['reason']), statusOf(event['status'])), isSoft: event['type'] === 'blocked' }
     case 'dropped':
       return dropped(event)
     case 'spamreport':
@@ -30,19 +31,8 @@ function saidBy(event: ReportJson) {
   }
 }
 
-/** A reply begins with its code. */
-const replyForm = /^[245]\d\d[ -]/
-
-function fateOf(action: 'failed' | 'delayed', event: ReportJson, said: unknown): DeliveryFate {
-  const text = textOrNull(said)
-  const isReply = text !== null && replyForm.test(text)
-  const known = statusOf(event['status'])
-  const status = known ?? (isReply ? null : action === 'delayed' ? '4.0.0' : '5.0.0')
-  return { action, status, reply: isReply ? text : null, words: isReply ? null : text }
-}
-
 /** SendGrid did not try: by its own list, or because of the content. */
-function dropped(event: ReportJson): DeliveryFate {
+function dropped(event: JsonObject): DeliveryFate {
   const reason = textOf(event['reason'])
   const status = /^(?:Bounced Address|Invalid)$/i.test(reason) ? '5.1.1' : '5.7.1'
   return { action: 'failed', status, reply: null, words: reason || null }

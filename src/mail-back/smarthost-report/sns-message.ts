@@ -1,6 +1,6 @@
 import { verify, type X509Certificate } from 'node:crypto'
 import { regionOfTopic } from '../../platform/config/report-services.ts'
-import { objectOf, textOf } from './smarthost-report.ts'
+import { objectOf, textOf } from '../../platform/json-values.ts'
 
 /** What SNS posts; all texts, empty where they are missing. */
 export interface SnsMessage {

@@ -1,3 +1,4 @@
+import { objectOf, textOf, type JsonObject } from '../../platform/json-values.ts'
 import { maxRecipients, type Feedback, type ReportedRecipient } from './feedback.ts'
 import { PhaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
@@ -5,8 +6,6 @@ import type { ReturnedMessage, Vocabulary } from './returned-message.ts'
 
 /** What a notification says. */
 type SesNotification = Pick<Feedback, 'class' | 'recipients' | 'complaint'>
-
-type Json = Record<string, unknown>
 
 const classes = new Map<unknown, Feedback['class']>([
   ['Bounce', 'bounce'],
@@ -23,30 +22,29 @@ export function parseSesNotification({ text, vocabulary }: ReturnedMessage): Ses
   const type = notification['notificationType'] ?? notification['eventType']
   const feedbackClass = classes.get(type)
   if (!feedbackClass) return null
-  const told = objectOf(notification[textIn(type).toLowerCase()])
+  const told = objectOf(notification[textOf(type).toLowerCase()])
   const entries = told['bouncedRecipients'] ?? told['complainedRecipients'] ?? told['recipients']
-  const named = (Array.isArray(entries) ? entries : []).slice(0, maxRecipients)
-  if (type === 'Bounce' && isAnswer(told, named)) return { class: 'autoreply', recipients: [], complaint: null }
-  const recipients = named.map((entry: unknown) => {
+  if (type === 'Bounce' && isAutomaticReply(told)) return { class: 'autoreply', recipients: [], complaint: null }
+  const recipients = (Array.isArray(entries) ? entries : []).slice(0, maxRecipients).map((entry: unknown) => {
     const recipient = recipientOf(
       { emailAddress: entry, ...objectOf(entry), ...(type !== 'Bounce' && { action: 'delivered' }) },
       vocabulary,
     )
     return { ...recipient, hard: recipient.hard && told['bounceType'] === 'Permanent' }
   })
-  const feedbackType = textIn(told['complaintFeedbackType']).toLowerCase() || 'abuse'
-  const complaint = type === 'Complaint' ? { feedbackType, reportedBy: textIn(told['userAgent']) || null } : null
+  const feedbackType = textOf(told['complaintFeedbackType']).toLowerCase() || 'abuse'
+  const complaint = type === 'Complaint' ? { feedbackType, reportedBy: textOf(told['userAgent']) || null } : null
   return { class: feedbackClass, recipients, complaint }
 }
 
-/** An automatic reply of a recipient, such as that somebody is out of office, is reported without what a bounce has. */
-const isAnswer = ({ bounceType, bounceSubType }: Json, entries: unknown[]): boolean =>
-  bounceType === 'Transient' &&
-  bounceSubType === 'General' &&
-  !entries.some((entry) => ['action', 'status', 'diagnosticCode'].some((name) => textIn(objectOf(entry)[name]) !== ''))
+/** Whether what SES calls a bounce is an automatic reply, such as an out-of-office note: it has no status then, as a bounce has. */
+export function isAutomaticReply({ bounceType, bounceSubType, bouncedRecipients: entries }: JsonObject): boolean {
+  const hasStatus = (entry: unknown): boolean => ['action', 'status', 'diagnosticCode'].some((name) => textOf(objectOf(entry)[name]) !== '')
+  return bounceType === 'Transient' && bounceSubType === 'General' && !(Array.isArray(entries) && entries.some(hasStatus))
+}
 
 /** The JSON object in a text. Long lines may have been broken in transit (`!` and a line end). */
-function notificationIn(text: string): Json {
+function notificationIn(text: string): JsonObject {
   const source = text.replace(/!\n /g, '')
   const start = source.indexOf('{')
   // The service's signature follows, from a line of hyphens on.
@@ -57,7 +55,7 @@ function notificationIn(text: string): Json {
   return typeof inner === 'string' ? jsonIn(inner) : outer
 }
 
-function jsonIn(text: string): Json {
+function jsonIn(text: string): JsonObject {
   try {
     return objectOf(JSON.parse(text))
   } catch {
@@ -65,12 +63,9 @@ function jsonIn(text: string): Json {
   }
 }
 
-const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
-
 /** A recipient has the fields of a delivery status under other names. */
-function recipientOf({ emailAddress, action, status, diagnosticCode }: Json, { rules }: Vocabulary): ReportedRecipient {
+function recipientOf({ emailAddress, action, status, diagnosticCode }: JsonObject, { rules }: Vocabulary): ReportedRecipient {
   const values = { 'final-recipient': emailAddress, action, status, 'diagnostic-code': diagnosticCode }
-  const fields = Object.entries(values).filter(([, value]) => textIn(value) !== '')
-  return reportedRecipient(new Map(fields.map(([name, value]) => [name, [textIn(value)]])), new PhaseText(''), rules)
+  const fields = Object.entries(values).filter(([, value]) => textOf(value) !== '')
+  return reportedRecipient(new Map(fields.map(([name, value]) => [name, [textOf(value)]])), new PhaseText(''), rules)
 }

@@ -3,9 +3,8 @@ import { systemAccountId } from '../../senders/account/system-account.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { suppressionAddress } from './suppression-address.ts'
 
-/** What the mail of an account is held against it for. */
-export const harmKinds = ['hard_bounce', 'complaint'] as const
-export type HarmKind = (typeof harmKinds)[number]
+/** What is held against an account. */
+export type HarmKind = 'hard_bounce' | 'complaint'
 
 /** The time in which recipients count, ms. */
 export const harmWindowMs = 86_400_000
@@ -16,8 +15,8 @@ interface HarmSubject {
 }
 
 /**
- * Counts a recipient of live mail against the account: once a day, however often. It counts from when it was first tried, as what is sent does:
- * bounces and complaints that come later than a day after that are left out, for the mail that they belong to is no longer counted either.
+ * Counts a recipient of live mail against the account: once a day, however often. It counts from its first attempt, as sent mail does. Bounces
+ * and complaints that come more than a day later are left out, because the mail that they belong to is no longer counted either.
  */
 export const noteHarm = (
   { accountId, sandbox }: AccountScope,

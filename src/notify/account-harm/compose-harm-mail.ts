@@ -31,17 +31,17 @@ const mailTo = (to: string, { account, slowedUntil }: HarmNotice, paragraphs: st
 
 const whatHappened = ({ account, server, slowedUntil, slowedPerMinute }: HarmNotice): string =>
   slowedUntil === null
-    ? `The account "${account}" at ${server} is suspended: it cannot send, and its queued mail is held. Nothing of it is lost.`
-    : `The account "${account}" at ${server} may mail only ${slowedPerMinute} recipients a minute until ${isoTime(slowedUntil)}. More is ` +
-      'refused for the time being, and mail that is queued already still goes out.'
+    ? `The account "${account}" at ${server} is suspended: it cannot send, and its queued mail is held. No mail is lost.`
+    : `The account "${account}" at ${server} may mail only ${slowedPerMinute} recipients a minute until ${isoTime(slowedUntil)}. Mail beyond ` +
+      'that is refused with the request to try again later. Mail that is already queued still goes out.'
 
 const nextStepOfUser = ({ slowedUntil }: HarmNotice): string =>
-  'Look at the bounces and complaints in the dashboard, remove those addresses and those that nobody has confirmed from your lists, and ' +
+  'Look at the bounces and complaints in the dashboard. Remove from your lists those addresses, and all that nobody has confirmed, and ' +
   (slowedUntil === null
     ? 'then ask the operator of the server to resume the account.'
     : 'send only to people who want the mail. If it goes on, the account is suspended.')
 
 const nextStepOfOperator = ({ accountId, slowedUntil }: HarmNotice): string =>
-  `Its users were told. ${slowedUntil === null ? 'Once they have mended their lists, resume it' : 'To lift this earlier, resume it'} with ` +
-  `"sterna account resume ${accountId}", the API or the dashboard, which also starts the counts anew. ` +
-  `Its limits are those of "sterna account harm-limits ${accountId}".`
+  `Its users were told. ${slowedUntil === null ? 'Once they have cleaned up their lists, resume it' : 'To lift this earlier, resume it'} with ` +
+  `"sterna account resume ${accountId}", the API or the dashboard. Bounces and complaints then count from zero. ` +
+  `"sterna account harm-limits ${accountId}" shows and changes its limits.`

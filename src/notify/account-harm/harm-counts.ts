@@ -12,7 +12,8 @@ interface HarmRow extends Row {
 /** How many recipients are held against each account within the last day. */
 export async function recentHarm(db: Pick<Database, 'slowRead'>, now: number): Promise<Map<string, Record<HarmKind, number>>> {
   const rows = await db.slowRead<HarmRow>(
-    `select account_id, kind, cast(count(*) as bigint) as recipients from account_harm where happened_at > :since group by account_id, kind`,
+    `select account_id, kind, cast(count(*) as bigint) as recipients
+       from account_harm where happened_at > :since group by account_id, kind`,
     { since: now - harmWindowMs },
   )
   const counts = new Map<string, Record<HarmKind, number>>()

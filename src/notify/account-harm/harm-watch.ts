@@ -1,7 +1,7 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { harmLimits } from '../../senders/account/account-policy.ts'
-import type { Account, Accounts } from '../../senders/account/accounts.ts'
+import { type Account, accountAt, type Accounts } from '../../senders/account/accounts.ts'
 import type { AuditLog } from '../../senders/account/audit-log.ts'
 import type { Users } from '../../senders/account/users.ts'
 import type { SystemMail, SystemMailer } from '../../mail-in/submission/system-mail.ts'
@@ -47,7 +47,7 @@ export class HarmWatch {
     const now = clock.now()
     const harm = await recentHarm(db, now)
     const suspects = [...harm].filter(([id, counts]) => this.#judge(id, { ...counts, sent: 0 }) !== null)
-    // Whoever mails much may have had many bounces: all that was sent before these were counted must count too.
+    // Who mails much may have many bounces: the analytics must first have counted all that was sent before these came.
     if (suspects.length > 0) await rollup.keepUp()
     for (const [id, counts] of suspects) {
       const [complaint, sent] = await Promise.all([recentComplainants(db, id, now), recentlySent(db, id, now)])
@@ -68,7 +68,7 @@ export class HarmWatch {
     const account = accounts.accountFor(id)
     if (account?.status !== 'active') return null
     const judgement = judgeHarm(counts, policies.of(harmLimits, id))
-    const isSlowed = account.slowedUntil !== null && account.slowedUntil > clock.now()
+    const isSlowed = accountAt(account, clock.now()).slowedUntil !== null
     return judgement === null || (isSlowed && !judgement.isSuspended) ? null : { ...judgement, account }
   }
 
@@ -99,7 +99,7 @@ export class HarmWatch {
     if (operatorEmail !== null) await this.#send(composeOperatorMail(operatorEmail, notice))
   }
 
-  /** The state stands, whether or not anybody can be told by mail: the dashboard and the doctor say it too. */
+  /** What was decided holds even if nobody can be told by mail: the dashboard and the doctor say it too. */
   async #send(mail: SystemMail): Promise<void> {
     const { systemMail, log } = this.#services
     await systemMail

@@ -11,30 +11,32 @@ export interface Judgement {
   reason: string
 }
 
-/** Null: nothing. What suspends weighs more than what slows, and complaints more than bounces. */
+/** The first limit that is reached, or null. What suspends weighs more than what slows, and complaints more than bounces. */
 export function judgeHarm(counts: HarmCounts, limits: HarmLimits): Judgement | null {
-  const { complaintsFrom, bouncesFrom } = limits
-  const complaints = { count: counts.complaint, from: complaintsFrom, did: 'complained' }
-  const bounces = { count: counts.hard_bounce, from: bouncesFrom, did: 'hard bounced' }
-  const found =
-    exceeded(complaints, counts.sent, limits.complaintsSuspend, true) ??
-    exceeded(bounces, counts.sent, limits.bouncesSuspend, true) ??
-    exceeded(complaints, counts.sent, limits.complaintsSlow, false) ??
-    exceeded(bounces, counts.sent, limits.bouncesSlow, false)
-  return found
+  const complaints = { count: counts.complaint, from: limits.complaintsFrom, did: 'complained' }
+  const bounces = { count: counts.hard_bounce, from: limits.bouncesFrom, did: 'hard bounced' }
+  const checks: Check[] = [
+    { ...complaints, ofThousand: limits.complaintsSuspend, isSuspended: true },
+    { ...bounces, ofThousand: limits.bouncesSuspend, isSuspended: true },
+    { ...complaints, ofThousand: limits.complaintsSlow, isSuspended: false },
+    { ...bounces, ofThousand: limits.bouncesSlow, isSuspended: false },
+  ]
+  for (const { count, from, did, ofThousand, isSuspended } of checks) {
+    // Before it was asked how much was sent, it is 0.
+    const sent = Math.max(counts.sent, count)
+    if (ofThousand === 0 || count === 0 || count < from || count * 1000 < ofThousand * sent) continue
+    const share = ((count / sent) * 100).toFixed(2)
+    return { isSuspended, reason: `Of ${sent} recipients in 24 hours, ${count} ${did} (${share} %); the limit is ${ofThousand / 10} %.` }
+  }
+  return null
 }
 
-interface Counted {
+interface Check {
   count: number
+  /** A lower count has no effect. */
   from: number
   did: string
-}
-
-/** @param ofThousand 0: no limit */
-function exceeded({ count, from, did }: Counted, sent: number, ofThousand: number, isSuspended: boolean): Judgement | null {
-  // Nobody asks how much was sent before there is enough to ask for.
-  const all = Math.max(sent, count)
-  if (ofThousand === 0 || count === 0 || count < from || count * 1000 < ofThousand * all) return null
-  const share = ((count / all) * 100).toFixed(2)
-  return { isSuspended, reason: `Of ${all} recipients in 24 hours, ${count} ${did} (${share} %); the limit is ${ofThousand / 10} %.` }
+  /** 0: no limit. */
+  ofThousand: number
+  isSuspended: boolean
 }

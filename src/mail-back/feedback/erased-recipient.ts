@@ -6,9 +6,8 @@ import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
 /** The consequence for an erased recipient, without the text of the returned message. */
 export function withoutReason(consequence: Consequence): Consequence {
   if (consequence.type === 'delivered') return { ...consequence, delivery: { ...consequence.delivery, reason: '' } }
-  return consequence.type === 'bounced'
-    ? { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } }
-    : consequence
+  if (consequence.type === 'bounced') return { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } }
+  return consequence
 }
 
 /**

@@ -64,7 +64,7 @@ async function outcomeOf(
   const about = { accountId, messageId, recipientId }
   const policy = services.policies.of(suppressionPolicy, accountId)
   const now = services.clock.now()
-  const reportedBy = serviceNameAt(mail.forwardPath) ?? undefined
+  const reportedBy = serviceNameAt(mail.forwardPath)
   const changed = (result: ReturnedMailOutcome['result'], statements: Statement[]): ReturnedMailOutcome => ({
     ...withoutEffect(result, summary, about),
     statements,

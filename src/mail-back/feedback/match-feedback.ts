@@ -36,18 +36,18 @@ type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_e
 
 const nothing = (result: NoConsequence): Consequence => ({ type: 'nothing', result })
 
-/**
- * Decides what feedback changes for the recipient of the message.
- * @param proof `smarthost`: a report of the smarthost, with a token inside the message
- */
-export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, proof: RecipientProof['by'] | 'smarthost'): Consequence {
+/** `smarthost`: the smarthost reports it, with a token inside the message. */
+type Proof = RecipientProof['by'] | 'smarthost'
+
+/** Decides what feedback changes for the recipient of the message. */
+export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, proof: Proof): Consequence {
   switch (feedback.class) {
     case 'autoreply':
       return nothing('autoreply')
     case 'not-bounce':
       return nothing('no_report')
     case 'delivered':
-      // We never request these by mail, and hosts on the way send some: `delivered` means that the recipient's own server took the message.
+      // We never request these by mail, and hosts on the way send some. `delivered` means that the recipient's own server accepted the message.
       return proof === 'smarthost' ? matchDelivery(feedback.recipients, recipient) : nothing('delivered')
     case 'bounce':
       return matchBounce(feedback.recipients, recipient, proof)
@@ -64,7 +64,7 @@ function matchDelivery([entry]: ReportedRecipient[], recipient: MatchedRecipient
   return state === 'bounced' || state === 'complained' ? nothing('no_effect') : unsent(recipient)
 }
 
-function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, proof: RecipientProof['by'] | 'smarthost'): Consequence {
+function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, proof: Proof): Consequence {
   if (entries.length === 0) return nothing('no_report')
   const own = entries.filter(({ address }) => isAbout(address, recipient))
   const originally = entries.filter(({ originalAddress }) => originalAddress != null && isAbout(originalAddress, recipient))
@@ -86,7 +86,7 @@ function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, 
 function matchComplaint(
   complaint: Complaint,
   entries: ReportedRecipient[],
-  { recipient, proof }: { recipient: MatchedRecipient; proof: RecipientProof['by'] | 'smarthost' },
+  { recipient, proof }: { recipient: MatchedRecipient; proof: Proof },
 ): Consequence {
   const { feedbackType } = complaint
   if (harmless.has(feedbackType)) return nothing('no_effect')

@@ -44,7 +44,7 @@ export const retryReturnedMail = (claim: { id: string; owner: string }, dueAt: n
   expect: 1,
 })
 
-/** What a late bounce writes: the recipient's state, its event, and the suppression. */
+/** What a late bounce writes: the recipient's state, its event, the suppression, and what it counts against the account. */
 export function settleBounce(
   { event, forwardPath: address, destination }: FeedbackSubject,
   bounce: ProvenBounce & { saidBefore?: number | undefined; reportedBy?: string | undefined },
@@ -54,15 +54,17 @@ export function settleBounce(
   const { status: enhancedStatus, ...judged } = bounce
   const failure = { ...judged, enhancedStatus }
   const late = bounceLate(event.recipientId, failure, now)
-  const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, ...failure }, policy, now)
-  const { smtpCode, category, reason: reply } = failure
-  const isHeldAgainst =
-    failure.hard && destination !== simulatorDomain && isHarmful({ smtpCode, enhancedStatus, reply, category, phase: null, provider: null })
-  const harm = isHeldAgainst ? noteHarm(event, 'hard_bounce', { ...event, address }, now) : []
-  return [...moveAndTell(event, late, now), ...suppressed, ...harm]
+  if (destination === simulatorDomain) return moveAndTell(event, late, now)
+  const { hard, smtpCode, category, reason: reply } = failure
+  const isHeldAgainst = hard && isHarmful({ smtpCode, enhancedStatus, reply, category, phase: null, provider: null })
+  return [
+    ...moveAndTell(event, late, now),
+    ...suppressAfterBounce(event, { ...event, address, ...failure }, policy, now),
+    ...(isHeldAgainst ? noteHarm(event, 'hard_bounce', { ...event, address }, now) : []),
+  ]
 }
 
-/** What a report of the smarthost writes that the mail has arrived. That it was taken has counted for the suppressions already. */
+/** What the smarthost's report of a delivery writes. Suppressions are left alone: its acceptance has ended any soft bounces. */
 export const settleDelivery = (
   { event }: FeedbackSubject,
   { status: enhancedStatus, smtpCode, reason }: ReportedDelivery,
@@ -70,7 +72,7 @@ export const settleDelivery = (
   now: number,
 ): Statement[] => moveAndTell(event, deliverLate(event.recipientId, { enhancedStatus, smtpCode, reason, reportedBy }, now), now)
 
-/** The same for a complaint. */
+/** As `settleBounce`, for a complaint. */
 export function settleComplaint(
   { event, forwardPath: address, destination }: FeedbackSubject,
   complaint: Complaint,
@@ -79,9 +81,13 @@ export function settleComplaint(
 ): Statement[] {
   const { feedbackType, reportedBy } = complaint
   const reason = `Complaint (${feedbackType})${reportedBy === null ? '' : ` reported by ${reportedBy}`}`
-  const suppressed = destination === simulatorDomain ? [] : suppressAfterComplaint(event, { ...event, address, reason }, policy, now)
-  const harm = destination === simulatorDomain ? [] : noteHarm(event, 'complaint', { ...event, address }, now)
-  return [...moveAndTell(event, complainLate(event.recipientId, complaint, now), now), ...suppressed, ...harm]
+  const told = moveAndTell(event, complainLate(event.recipientId, complaint, now), now)
+  if (destination === simulatorDomain) return told
+  return [
+    ...told,
+    ...suppressAfterComplaint(event, { ...event, address, reason }, policy, now),
+    ...noteHarm(event, 'complaint', { ...event, address }, now),
+  ]
 }
 
 const moveAndTell = (about: FeedbackSubject['event'], { guard, event }: LateResult, now: number): Statement[] => [

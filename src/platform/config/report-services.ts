@@ -17,10 +17,10 @@ const reportPath = '/inbound/reports/'
 /** The path at which a service reports. */
 export const reportPathOf = (service: ReportService): string => `${reportPath}${service}`
 
-/** The name of the service that reports at this path; null if none does. */
-export function serviceNameAt(path: string): string | null {
+/** The name of the service that reports at this path; undefined if none does. */
+export function serviceNameAt(path: string): string | undefined {
   const service = reportServices.find((each) => reportPathOf(each) === path)
-  return service ? reportServiceNames[service] : null
+  return service && reportServiceNames[service]
 }
 
 /** characters: whoever guesses it writes reports */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { removeAccount } from '../../upkeep/account-removal.ts'
 import { deliveryNotices } from '../../senders/account/account-policy.ts'
-import { accountStatuses, type Account } from '../../senders/account/accounts.ts'
+import { accountAt, accountStatuses, type Account } from '../../senders/account/accounts.ts'
 import { checkedPlan } from '../../senders/account/plan.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { CallTo } from '../operation/call.ts'
@@ -20,8 +20,8 @@ export const accountResource = resource<Account & { limit: number; deliveryNotic
   name: z.string(),
   plan: z.string(),
   status: z.enum(accountStatuses).describe('A suspended account can read, but not send.'),
-  slowed_until: timeOrNull('Until when the account may mail only few recipients a minute. Null: it is not slowed.'),
-  harm: z.string().nullable().describe('Why the server has slowed or suspended the account by itself. Null: it does neither.'),
+  slowed_until: timeOrNull('Until when the account may mail only a few recipients a minute. Null: it is not slowed.'),
+  harm: z.string().nullable().describe('Why the server slowed or suspended the account by itself. Null: it did neither.'),
   delivery_notices: z
     .boolean()
     .describe('Whether submitters over SMTP get a notice (RFC 3464) at their MAIL FROM address when a message fails or is delayed.'),
@@ -78,8 +78,9 @@ export const accountOperations = (services: Services): Operation[] => [
   }),
   atAccounts.patch('accounts.update', '/{id}', 'Change the plan or the settings of an account, suspend it or resume it', {
     description:
-      'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered, unless the server had suspended ' +
-      'it because of `harm`. To resume an account goes on with what was held, lifts `slowed_until`, and starts the counts of harm anew.',
+      'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered, unless the server ' +
+      'suspended the account by itself (`harm`). Resuming an account releases the mail that was held, clears `slowed_until`, and counts harm ' +
+      'from zero.',
     body: { schema: accountChanges, example: { status: 'suspended' } },
     answer: ['The account.', accountResource.schema],
     handle: async (call) => {
@@ -134,10 +135,7 @@ export const accountObject = (
   { clock, plans: { byName, standard }, policies }: Pick<Services, 'clock' | 'plans' | 'policies'>,
 ) =>
   accountResource.answer({
-    ...account,
-    ...(isNoLongerSlowed(account, clock.now()) && { slowedUntil: null, harm: null }),
+    ...accountAt(account, clock.now()),
     limit: byName[account.plan] ?? byName[standard] ?? 0,
     deliveryNotices: policies.of(deliveryNotices, account.id).wanted,
   })
-
-const isNoLongerSlowed = ({ slowedUntil }: Account, now: number): boolean => slowedUntil !== null && slowedUntil <= now

@@ -48,7 +48,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
             </p>
           )}
           <SandboxLine />
-          <SuspendedLine />
+          <RestraintLine />
           {actingIn.value !== null && <OtherAccount id={actingIn.value} />}
           {children}
         </div>
@@ -84,16 +84,15 @@ function SandboxLine() {
   )
 }
 
-/** Says why nothing is sent, on every page of such an account. */
-function SuspendedLine() {
+/** Says on every page of an account that is suspended or slowed that it is, and why. */
+function RestraintLine() {
   const account = useApi<Account>('/api/account', { everyMs: 60_000 })
   if (!account.data) return null
   const { status, slowed_until: slowedUntil, harm } = account.data
-  const isSlowed = slowedUntil !== null && Date.parse(slowedUntil) > Date.now()
-  if (status !== 'suspended' && !isSlowed) return null
+  if (status !== 'suspended' && slowedUntil === null) return null
   return (
     <p class="offline" role="status">
-      {status === 'suspended' ? t.suspended : t.slowed(dayAndTime(slowedUntil ?? ''))} {harm}
+      {slowedUntil === null ? t.suspended : t.slowed(dayAndTime(slowedUntil))} {harm}
     </p>
   )
 }

@@ -1,6 +1,6 @@
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { harmLimits } from '../../senders/account/account-policy.ts'
-import type { Accounts } from '../../senders/account/accounts.ts'
+import { type Account, accountAt, type Accounts } from '../../senders/account/accounts.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
@@ -17,7 +17,7 @@ interface SlowedMailServices {
   log: Log
 }
 
-/** How much mail is taken of accounts that were slowed, urgent mail like any other: whoever does harm could call all of it urgent. */
+/** How much mail is taken from slowed accounts, urgent mail like any other: an account that does harm could call all of it urgent. */
 export class SlowedMail {
   readonly #services: SlowedMailServices
   readonly #windows: LimitWindows
@@ -40,23 +40,19 @@ export class SlowedMail {
    * @throws SternaError `rate_limit_exceeded`, in a promise
    */
   take({ accountId, sandbox }: Submission['submitter'], submissions: readonly Submission[]): Promise<void> | undefined {
-    if (sandbox) return undefined
-    const account = this.#services.accounts.accountFor(accountId)
-    if (!account || account.slowedUntil === null || account.slowedUntil <= this.#services.clock.now()) return undefined
-    return this.#takeSlowed(account as typeof account & { slowedUntil: number }, submissions)
+    const account = sandbox ? undefined : this.#services.accounts.accountFor(accountId)
+    const until = account && accountAt(account, this.#services.clock.now()).slowedUntil
+    return account && until ? this.#takeUntil(until, account, submissions) : undefined
   }
 
-  async #takeSlowed(
-    { id, slowedUntil, harm }: { id: string; slowedUntil: number; harm: string | null },
-    submissions: readonly Submission[],
-  ): Promise<void> {
+  async #takeUntil(until: number, { id, harm }: Account, submissions: readonly Submission[]): Promise<void> {
     const { slowedPerMinute } = this.#services.policies.of(harmLimits, id)
     const recipients = submissions.reduce((sum, { envelope }) => sum + envelope.recipients.length, 0)
     const window = this.#windows.of(id)
     // One email with more recipients than that has a minute of its own.
     if (await window.take(slowedPerMinute, Math.min(recipients, slowedPerMinute))) return
     const message =
-      `This account may mail only ${slowedPerMinute} recipients a minute until ${isoTime(slowedUntil)}, because its mail does harm. ` +
+      `This account may mail only ${slowedPerMinute} recipients a minute until ${isoTime(until)}, because of its bounces or complaints. ` +
       `${harm ?? ''} Try again in a minute, and remove such addresses from your lists.`
     throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(window.untilNext(slowedPerMinute) / 1000) || 1 })
   }

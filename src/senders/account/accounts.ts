@@ -26,9 +26,9 @@ export interface Account {
    * already queued is still delivered, unless the server suspended it by itself.
    */
   status: AccountStatus
-  /** Until when it may send only a little, epoch ms; null: it was not slowed. */
+  /** Until when it may send only a little, epoch ms, also once that is over; null: it was not slowed. */
   slowedUntil: number | null
-  /** Why the server slowed or suspended it by itself, in a sentence; null: it did neither. */
+  /** Why the server slowed or suspended it by itself, in a sentence; null if it did neither. */
   harm: string | null
   /** Epoch, ms. */
   createdAt: number
@@ -45,6 +45,10 @@ interface Restraint {
   slowedUntil: number | null
   harm: string
 }
+
+/** The account as it stands at a time: one that was slowed until then is held to nothing any more. */
+export const accountAt = (account: Account, now: number): Account =>
+  account.slowedUntil !== null && account.slowedUntil <= now ? { ...account, slowedUntil: null, harm: null } : account
 
 type AccountsServices = Pick<BaseServices, 'db' | 'clock' | 'changes'>
 
@@ -110,7 +114,8 @@ export class Accounts extends HeldList<Account> {
   }
 
   /**
-   * Changes what is given; once the promise resolves, a suspended account sends at no node. That it was slowed is forgotten with either status.
+   * Changes what is given; once the promise resolves, a suspended account sends at no node. A given status ends what the server decided by
+   * itself, unless the account is suspended already.
    * @throws SternaError `not_found`
    */
   async change(idOrName: string, change: AccountChange): Promise<Account> {

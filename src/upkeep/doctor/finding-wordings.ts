@@ -117,7 +117,7 @@ export const findingWordings = {
     advice: 'Look at its bounces and complaints with its owner, then: sterna account resume {account}',
   },
   account_slowed: {
-    what: 'The account "{name}" may mail only few recipients a minute until {until}. {reason}',
+    what: 'The account "{name}" may mail only a few recipients a minute until {until}. {reason}',
     advice: 'Its users were told. If it goes on, the account is suspended.',
   },
 

@@ -18,6 +18,6 @@ test('the doctor names the accounts that the server has suspended or slowed, and
   )
   expect(found.map(({ check, status, what }) => [check, status, what])).toEqual([
     ['account', 'warning', `The account "shop" is suspended, and its queued mail is held. ${harm}`],
-    ['account', 'warning', `The account "shop" may mail only few recipients a minute until 2026-11-21T00:00:00.001Z. ${harm}`],
+    ['account', 'warning', `The account "shop" may mail only a few recipients a minute until 2026-11-21T00:00:00.001Z. ${harm}`],
   ])
 })

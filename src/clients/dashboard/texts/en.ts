@@ -75,7 +75,7 @@ export const en = {
     events: 'Events',
     sendTest: 'Send a test',
   },
-  slowed: (until: string) => `This account may mail only few recipients a minute until ${until}.`,
+  slowed: (until: string) => `This account may mail only a few recipients a minute until ${until}.`,
   suspended: 'This account is suspended: it can read, but not send. An operator of this server can resume it.',
   offline: 'The server cannot be reached. This page may be out of date; trying again.',
   notLoaded: 'The page could not be loaded. The server may have been updated.',
@@ -961,7 +961,7 @@ export const en = {
   },
   suppressions: {
     add: 'Add addresses',
-    addText: 'These addresses get no mail from you until you remove them here. “@example.com” is for all addresses of that domain.',
+    addText: 'These addresses get no mail from you until you remove them here. “@example.com” stands for all addresses at that domain.',
     addresses: 'Addresses, one per line',
     reasonLabel: 'Reason, for your team',
     someRefused: (n: number) => (n === 1 ? 'One was refused. The others were added.' : `${n} were refused. The others were added.`),

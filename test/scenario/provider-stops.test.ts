@@ -62,6 +62,7 @@ test('a provider that refuses our address is sent nothing, for any domain, until
       object: 'provider_stop',
       group: 'site:mx.shared.example',
       source_address: null,
+      family: 'ipv4',
       until: expect.stringContaining(until),
       refused_probes: 0,
       reason: refusal,

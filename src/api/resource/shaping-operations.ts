@@ -17,8 +17,12 @@ export const providerStop = resource<StopRow>('ProviderStop')({
     ({ key }) => partsOfStop(key).group,
   ],
   source_address: [
-    z.string().nullable().describe('The address of this server that they refuse; null: whichever the system chooses.'),
+    z.string().nullable().describe('The address of this server that they refuse; null: whichever of `family` the system chooses.'),
     ({ key }) => partsOfStop(key).source,
+  ],
+  family: [
+    z.enum(['ipv4', 'ipv6']).describe('Mail over the other family goes on, unless that has an entry too.'),
+    ({ key }) => (partsOfStop(key).family === 6 ? 'ipv6' : 'ipv4'),
   ],
   until: time('When one message tries again.'),
   refused_probes: [z.int().describe('How many messages that tried again were refused.'), 'step'],

@@ -50,7 +50,7 @@ export const routeCommands: Command[] = [
     of: serverWide,
     columns: {
       DESTINATIONS: ({ group }) => group,
-      FROM: ({ source_address }) => source_address ?? 'any',
+      FROM: ({ source_address, family }) => source_address ?? `any ${family === 'ipv6' ? 'IPv6' : 'IPv4'} address`,
       UNTIL: ({ until }) => shownTime(Date.parse(until)),
       REPLY: ({ reason }) => printable(reason),
     },

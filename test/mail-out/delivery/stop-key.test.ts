@@ -5,12 +5,13 @@ const group = 'provider:google'
 const [four, six] = ['192.0.2.1', '2001:db8::1']
 
 test.each([
-  [four, '192.0.2.9', `${group} from ${four}`, four],
-  [null, '192.0.2.9', `${group} from any IPv4 address`, null],
-  [null, '2001:db8::9', `${group} from any IPv6 address`, null],
-])('a stop is named by our address, or by the family if the system chooses: %s to %s', (source, host, key, parsed) => {
+  [four, '192.0.2.9', `${group} from ${four}`, 4],
+  [six, '2001:db8::9', `${group} from ${six}`, 6],
+  [null, '192.0.2.9', `${group} from any IPv4 address`, 4],
+  [null, '2001:db8::9', `${group} from any IPv6 address`, 6],
+])('a stop is named by our address, or by the family if the system chooses: %s to %s', (source, host, key, family) => {
   expect(stopKey(group, source, host)).toBe(key)
-  expect(partsOfStop(key)).toEqual({ group, source: parsed })
+  expect(partsOfStop(key)).toEqual({ group, source, family })
 })
 
 test.each([

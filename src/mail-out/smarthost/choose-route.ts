@@ -42,8 +42,8 @@ export interface Choices {
 }
 
 /**
- * The most specific first: whoever names the recipient's domain, then the provider, then the sending domain, then the account. The recipient's
- * side comes first, as in Postfix, whose `transport_maps` win over `sender_dependent_relayhost_maps`.
+ * The most specific first: whoever names the recipient's domain, then the provider, then the sending domain, then the account. The
+ * recipient's side comes first, as in Postfix, whose `transport_maps` win over `sender_dependent_relayhost_maps`.
  */
 export const bySpecificity = (one: RouteConditions, other: RouteConditions): number => rank(other) - rank(one)
 
@@ -61,26 +61,25 @@ export function misfits(route: RouteConditions, { accountId, sendingDomain, dest
 export const bySettings: Choice = { via: null, routeId: null }
 
 /**
- * Where mail goes, as far as that is known before its provider is.
+ * Where mail goes, as far as that is known before its provider is. Every message asks, and there may be thousands of routes.
  * @param routes by specificity
  * @returns null if no route is for any mail to this destination
  */
 export function choicesFor(mail: RoutedMail, routes: readonly SmarthostRoute[]): Choices | null {
-  const ofDestination = routes.filter(({ recipientDomain }) => recipientDomain === null || recipientDomain === mail.destination)
-  if (ofDestination.length === 0) return null
-  const choices: Choices = {
-    usual: bySettings,
-    byProvider: [],
-    isOfSome: ofDestination.some(({ accountId, sendingDomain }) => accountId !== null || sendingDomain !== null),
+  const byProvider: Choices['byProvider'] = []
+  let usual: Choice | undefined
+  let isOfAny = false
+  let isOfSome = false
+  for (const { id: routeId, via, accountId, sendingDomain, recipientDomain, provider } of routes) {
+    if (recipientDomain !== null && recipientDomain !== mail.destination) continue
+    isOfAny = true
+    isOfSome ||= accountId !== null || sendingDomain !== null
+    if (usual || (accountId !== null && accountId !== mail.accountId)) continue
+    if (sendingDomain !== null && sendingDomain !== mail.sendingDomain) continue
+    if (provider === null) usual = { via, routeId }
+    else if (!byProvider.some((each) => each.provider === provider)) byProvider.push({ provider, choice: { via, routeId } })
   }
-  for (const route of ofDestination) {
-    const { id: routeId, via, provider } = route
-    if (misfits(route, mail, provider).length > 0) continue
-    const choice = { via, routeId }
-    if (provider === null) return { ...choices, usual: choice }
-    if (!choices.byProvider.some((each) => each.provider === provider)) choices.byProvider.push({ provider, choice })
-  }
-  return choices
+  return isOfAny ? { usual: usual ?? bySettings, byProvider, isOfSome } : null
 }
 
 /** Where mail goes. `provider`: who runs the recipient's hosts; null: nobody who is known. */

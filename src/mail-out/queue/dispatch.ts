@@ -24,7 +24,8 @@ import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
 import { logOutcome, type SettledMail } from './outcome-line.ts'
 import { faultOfOurs, unsignable, unsigned } from './own-faults.ts'
-import { holdHarmful, holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
+import { holdHarmful, holdSuspended, postpone, postponeUnread, putBack } from './put-back.ts'
+import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import type { Reprieve } from './reprieve.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
@@ -263,20 +264,20 @@ export class Dispatch {
   }
 
   /** Puts back scheduled mail of a suspended account, until the account is active again or the mail expires. */
-  async holdSuspended({ accountId }: QueuedMessage, recipient: QueuedRecipient, expiresAt: number): Promise<void> {
-    const dueAt = Math.min(this.#services.clock.now() + heldMs, expiresAt)
-    const { claims } = this.#services
-    const held = await claims.settle([holdSuspended(recipient.id, claims.owner, { accountId, dueAt, reason: suspendedReason })])
-    if (held === false) return this.postpone(recipient)
-    this.#services.onSettled(recipient, dueAt, false)
+  holdSuspended({ accountId }: QueuedMessage, recipient: QueuedRecipient, expiresAt: number): Promise<void> {
+    const { clock, claims } = this.#services
+    const dueAt = Math.min(clock.now() + heldMs, expiresAt)
+    return this.#hold(recipient, holdSuspended(recipient.id, claims.owner, { accountId, dueAt, reason: suspendedReason }), dueAt)
   }
 
   /** Puts back mail of an account that the server suspended, as it is, until the account is active again. */
-  async holdHarmful({ accountId }: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
-    const { claims } = this.#services
-    const held = await claims.settle([holdHarmful(recipient.id, claims.owner, accountId)])
-    if (held === false) return this.postpone(recipient)
-    this.#services.onSettled(recipient, null, false)
+  holdHarmful({ accountId }: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
+    return this.#hold(recipient, holdHarmful(recipient.id, this.#services.claims.owner, accountId), null)
+  }
+
+  async #hold(recipient: QueuedRecipient, hold: Statement, dueAt: number | null): Promise<void> {
+    if ((await this.#services.claims.settle([hold])) === false) return this.postpone(recipient)
+    this.#services.onSettled(recipient, dueAt, false)
   }
 
   /** False where somebody else was first. */

@@ -4,6 +4,7 @@ import { providerOf } from './mx-provider.ts'
 /** A domain may name any number of hosts. */
 const maxNames = 10
 const site = 'site:'
+const providers = 'provider:'
 
 /**
  * The group of a destination: those in it are served by the same hosts, so what one of these says of us holds for all. `provider:` and
@@ -19,6 +20,9 @@ export function destinationGroup(destination: string, mx: readonly MxRecord[]): 
   return site + [...new Set(names)].toSorted().slice(0, maxNames).join(' ')
 }
 
+/** The id of the provider that a group is of; null: it is of none. */
+export const providerOfGroup = (group: string): string | null => (group.startsWith(providers) ? group.slice(providers.length) : null)
+
 /** Whether this host is one of the group's: a domain may name a host of its own beside those of a provider. */
 export const isOfGroup = (mxHost: string, group: string): boolean =>
   group.startsWith(site) ? group.slice(site.length).split(' ').includes(nameOf(mxHost)) : groupOfProvider(mxHost) === group
@@ -27,5 +31,5 @@ const nameOf = (exchange: string): string => exchange.toLowerCase().replace(/\.$
 
 function groupOfProvider(name: string): string | undefined {
   const provider = providerOf(name)
-  return provider && `provider:${provider.id}`
+  return provider && providers + provider.id
 }

@@ -2,13 +2,10 @@ import { chosen, type Choice, type Choices } from '../smarthost/choose-route.ts'
 import { direct } from '../smarthost/smarthost-object.ts'
 import type { MxRecord } from '../../platform/resolver.ts'
 import type { DeliveryJob, Outcome } from './attempt.ts'
-import { destinationGroup } from './destination-group.ts'
+import { destinationGroup, providerOfGroup } from './destination-group.ts'
 import { deferral } from './outcome.ts'
 import type { RouteServices } from './route.ts'
 import type { Smarthost } from './smarthost.ts'
-
-/** How `destinationGroup` begins where it knows who runs the hosts. */
-const providerPrefix = 'provider:'
 
 interface ChoiceServices {
   resolver: Pick<RouteServices['resolver'], 'mx'>
@@ -19,10 +16,8 @@ interface ChoiceServices {
 }
 
 /** Who runs the recipient's hosts; null: nobody who is known. */
-export function providerOfHosts(destination: string, mx: readonly MxRecord[]): string | null {
-  const group = destinationGroup(destination, mx)
-  return group.startsWith(providerPrefix) ? group.slice(providerPrefix.length) : null
-}
+export const providerOfHosts = (destination: string, mx: readonly MxRecord[]): string | null =>
+  providerOfGroup(destinationGroup(destination, mx))
 
 /** Where mail goes, once it is known who runs the recipient's hosts: that is looked up only if a route asks for it. */
 export async function finalChoice(

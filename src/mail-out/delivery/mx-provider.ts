@@ -21,9 +21,9 @@ export interface ProviderRow {
 let bySuffix: Map<string, ProviderRow> | undefined
 
 /** Reads the table ahead of its use: a process that has all the files open that it may have could not read it then. */
-export function readProviders(): void {
-  bySuffix ??= rowsBySuffix()
-}
+export const readProviders = (): void => void table()
+
+const table = (): Map<string, ProviderRow> => (bySuffix ??= rowsBySuffix())
 
 function rowsBySuffix(): Map<string, ProviderRow> {
   const file = programFile(new URL('../../../config/providers.json', import.meta.url)).toString()
@@ -32,19 +32,16 @@ function rowsBySuffix(): Map<string, ProviderRow> {
 }
 
 /** Whether there is a provider with this id. */
-export function isProvider(id: string): boolean {
-  bySuffix ??= rowsBySuffix()
-  return [...bySuffix.values()].some((row) => row.id === id)
-}
+export const isProvider = (id: string): boolean => [...table().values()].some((row) => row.id === id)
 
 /**
  * Who runs this MX host, by the longest known suffix of its name. A filter in front of a mailbox is the provider, because it accepts or
  * refuses the mail.
  */
 export function providerOf(mxHost: string): ProviderRow | undefined {
-  bySuffix ??= rowsBySuffix()
+  const rows = table()
   for (let name = mxHost.toLowerCase().replace(/\.$/, ''); name !== '';) {
-    const provider = bySuffix.get(name)
+    const provider = rows.get(name)
     if (provider) return provider
     const dot = name.indexOf('.')
     name = dot === -1 ? '' : name.slice(dot + 1)

@@ -136,7 +136,7 @@ export class ProviderStops {
   /** What follows from an attempt: a stop, if its destination has to wait. */
   note(attempt: Attempt, job: Job, mx: readonly MxRecord[]): HostBackoff | undefined {
     const { outcome, mxHost, address, sourceAddress, durationMs } = attempt
-    if (mxHost === null || (outcome.type === 'delivered' && this.isQuiet)) return undefined
+    if (mxHost === null) return undefined
     const sign = refusalSign(outcome, mxHost)
     if (sign === null && this.isQuiet) return undefined
     const isProbe = job.isProbe || this.#probes.has(job)

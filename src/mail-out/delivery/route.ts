@@ -191,10 +191,6 @@ async function smarthostRoute(smarthost: Smarthost, services: RouteServices): Pr
   const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))
   if (hosts.length > 0) return { hosts, mx: null }
   const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
-  return {
-    outcome: deferral(
-      'other',
-      `4.4.4 the smarthost ${host} ${reason}; correct ${name === undefined ? 'delivery.smarthost' : `its host: sterna smarthost change ${name}`}`,
-    ).outcome,
-  }
+  const correct = name === undefined ? 'delivery.smarthost' : `its host: sterna smarthost change ${name}`
+  return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct ${correct}`).outcome }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { replyEntries } from '../../../src/readers/explanation/reply-entries.ts'
 import { mxProviderOf, providerOf, type ProviderRow } from '../../../src/mail-out/delivery/mx-provider.ts'
 
 test.each([
@@ -32,12 +33,13 @@ test.each([
 test('each ending names one provider, each provider has limits, and each source is named', () => {
   const file = new URL('../../../config/providers.json', import.meta.url)
   const { providers, sources } = JSON.parse(readFileSync(file, 'utf8')) as { providers: ProviderRow[]; sources: Record<string, string> }
+  const answering = new Set([...providers.map(({ id }) => id), ...replyEntries.map(({ provider }) => provider)])
   const endings = providers.flatMap(({ mx }) => mx)
   expect(new Set(endings).size).toBe(endings.length)
   for (const { id, mx, replies, connections, messages, from } of providers) {
     expect(providerOf(`any.${mx[0]}`)?.id).toBe(id)
     expect(Number.isInteger(connections) && connections > 0 && Number.isInteger(messages) && messages > 0, id).toBe(true)
-    if (replies !== undefined) expect(providers.map((each) => each.id)).toContain(replies === 'microsoft' ? id : replies)
+    if (replies !== undefined) expect(answering).toContain(replies)
     if (from !== undefined) expect(Object.keys(sources)).toContain(from)
   }
 })

@@ -1,7 +1,10 @@
 import { appendFileSync } from 'node:fs'
 import type { Reporter, SerializedError, TestModule, TestSuite } from 'vitest/node'
 
-/** Counts the tests of a run, "passed failed", in the file COUNTS, and says in the file FAILURES what failed, an error beside all tests too. */
+/**
+ * Counts the tests of a run, "passed failed", in the file COUNTS, and says in the file FAILURES what failed, an error beside all tests
+ * too.
+ */
 export default class Counts implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     let [passed, failed] = [0, 0]

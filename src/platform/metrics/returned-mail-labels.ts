@@ -11,7 +11,10 @@ export const returnPathPurposes = [
   'abuse',
 ] as const
 
-/** What a returned message led to, in the words of the API. Only the first three change a recipient, and `delivered` if the smarthost reports it. */
+/**
+ * What a returned message led to, in the words of the API. Only the first three change a recipient, and `delivered` if the smarthost
+ * reports it.
+ */
 export const returnedMailResults = [
   'bounced',
   'complained',

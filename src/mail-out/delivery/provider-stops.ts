@@ -90,9 +90,8 @@ export class ProviderStops {
   /** What another thread, an earlier process or another node has found. */
   learn({ key, until, step, reason }: ProviderStop): void {
     this.#inRow.delete(key)
-    if (until === null && this.#stops.delete(key)) this.careful.begin(key)
-    if (until === null) return
-    this.#stops.set(key, { key, until, step, reason })
+    if (until !== null) this.#stops.set(key, { key, until, step, reason })
+    else if (this.#stops.delete(key)) this.careful.begin(key)
   }
 
   /** Which of our addresses nothing may be sent from; undefined: all may be used. One whose stop is over may: a job has to try it. */

@@ -64,7 +64,7 @@ export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient
     insertAttempt(attempt, message.id, { beganAt, endedAt: now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policyFor, now),
-    ...(move.bounce?.hard ? harmAfter({ message, recipient, move }, attempt, now) : []),
+    ...harmAfter({ message, recipient, move }, attempt, now),
   ]
   return { batch, dueAt: move.dueAt, result: resultOf(move) }
 }
@@ -112,7 +112,7 @@ function harmAfter(
   now: number,
 ): Statement[] {
   const { bounce } = move
-  if (!bounce || recipient.destination === simulatorDomain) return []
+  if (!bounce?.hard || recipient.destination === simulatorDomain) return []
   const { smtpCode, enhancedStatus, reason: reply, category } = bounce
   const phase = ('phase' in outcome && outcome.phase) || null
   const provider = mxHost === null ? null : mxProviderOf(mxHost)

@@ -51,7 +51,7 @@ test('a provider that refuses our address is sent nothing, for any domain, until
   const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
   const headers = { authorization: `Bearer ${token}` }
   const until = new Date(relay.clock.now() + halfHour).toISOString().slice(0, 11)
-  const reason = expect.stringContaining(`refuses mail from this server, so it is sent nothing until one message tries again at ${until}`)
+  const reason = expect.stringContaining(`refuses mail from this server, so it gets none until one message is tried at ${until}`)
   expect((await relay.call('GET', '/api/explain?to=eve@two.example', undefined, headers)).body).toMatchObject({ next: 'defer', reason })
   expect((await relay.call('GET', '/api/explain?to=eve@free.example', undefined, headers)).body).toMatchObject({
     next: 'deliver',

@@ -54,9 +54,9 @@ interface AddressExplanation {
   reason: string | null
   hosts: RouteHost[]
   viaSmarthost: boolean
-  /** The route that decides, of mail that no route names the sender of; null: none. */
+  /** The route that mail takes unless a route names its sender; null: none. */
   routeId: string | null
-  /** True if routes send mail of some accounts or domains another way. */
+  /** True if routes send the mail of some accounts or sending domains another way. */
   dependsOnSender: boolean
   /** What the settings require for mail to the address's domain. */
   tlsPolicy: TlsPolicy
@@ -124,7 +124,8 @@ async function whyStopped(domain: string, { hosts, mx }: FoundRoute, services: E
   const own = stops.filter(({ key }) => keys.includes(key)).toSorted((one, other) => one.until - other.until)
   const [first] = own
   if (!first || own.length < keys.length) return null
-  return `${group} refuses mail from this server, so it is sent nothing until one message tries again at ${isoTime(first.until)}. It said: ${first.reason}`
+  const { until, reason } = first
+  return `${group} refuses mail from this server, so it gets none until one message is tried at ${isoTime(until)}. It said: ${reason}`
 }
 
 async function stsOf(domain: string, { stsPolicies, route, clock }: ExplainServices): Promise<AddressExplanation['sts']> {

@@ -77,16 +77,16 @@ test('mail for a provider goes by the smarthost of its route, and the rest to th
     provider: 'google',
     route_id: id,
     smarthost: { host: '127.0.5.2', port: smarthost.port },
-    reason: `The route ${id} is the first for this mail: provider google.`,
-    routes: [{ id, via: 'backup', lacks: [] }],
+    reason: `The route ${id} is the first that matches: provider google.`,
+    routes: [{ id, via: 'backup', unmet: [] }],
   })
   expect(await explained('ann@rcpt.example')).toMatchObject({
     via: 'direct',
     provider: null,
     route_id: null,
     smarthost: null,
-    reason: 'No route is for this mail, and delivery.smarthost is not set.',
-    routes: [{ id, via: 'backup', lacks: ['provider'] }],
+    reason: 'No route matches this mail, and delivery.smarthost is not set.',
+    routes: [{ id, via: 'backup', unmet: ['provider'] }],
   })
   const address = async (to: string) => (await operate('GET', `/api/explain?to=${to}`)).body.route
   expect(await address('ann@corp.example')).toMatchObject({ via_smarthost: true, route_id: id, depends_on_sender: false })

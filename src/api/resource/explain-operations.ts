@@ -26,8 +26,10 @@ export const explanation = z
     route: z.object({
       hosts: z.array(z.object({ name: z.string(), address: z.string(), port: z.int() })).describe('In the order in which they are tried.'),
       via_smarthost: z.boolean(),
-      route_id: z.string().nullable().describe('The route that decides, of mail that no route names the sender of; null: none.'),
-      depends_on_sender: z.boolean().describe('Whether routes send mail of some accounts or domains another way: see `routes.explain`.'),
+      route_id: z.string().nullable().describe('The route that mail takes unless a route names its sender. Null: none.'),
+      depends_on_sender: z
+        .boolean()
+        .describe('Whether routes send the mail of some accounts or sending domains another way: see `routes.explain`.'),
     }),
     tls: z.object({
       policy: z.enum(tlsPolicies).describe('What the setting `delivery.recipient_tls` requires. An account may have a list of its own.'),

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { isProvider } from '../../mail-out/delivery/mx-provider.ts'
-import { conditionNames, type RouteConditions } from '../../mail-out/smarthost/choose-route.ts'
+import { conditionNames, type RoutedMail, type RouteConditions } from '../../mail-out/smarthost/choose-route.ts'
 import { routeObject } from '../../mail-out/smarthost/route-object.ts'
 import { direct } from '../../mail-out/smarthost/smarthost-object.ts'
 import type { StoredRoute } from '../../mail-out/smarthost/smarthost-routes.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { snake } from '../../platform/letter-case.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
-import { senderOf, type RouteExplanation } from '../../upkeep/doctor/explain-route.ts'
+import type { RouteExplanation } from '../../upkeep/doctor/explain-route.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
@@ -27,35 +27,38 @@ const conditionField = z.enum(conditionNames.map(snake) as [string, ...string[]]
 /** Which way mail goes, and why. */
 export const routeExplanation = resource<RouteExplanation>('RouteExplanation')({
   object: 'route_explanation',
-  account_id: [z.string().describe('That would send it.'), ({ mail }) => mail.accountId],
+  account_id: [z.string().describe('The account that would send the mail.'), ({ mail }) => mail.accountId],
   sending_domain: [z.string().nullable(), ({ mail }) => mail.sendingDomain],
   destination: [z.string(), ({ mail }) => mail.destination],
-  provider: z.string().nullable().describe("Who runs the recipient's mail hosts; null: nobody who is known."),
+  provider: z.string().nullable().describe("The provider that runs the recipient's mail hosts. Null: none that is known."),
   via: [
-    z.string().nullable().describe(`The smarthost, or \`${direct}\`; null: the smarthost of the settings, or a fault.`),
+    z
+      .string()
+      .nullable()
+      .describe(`The name of the smarthost, or \`${direct}\`. Null: the smarthost of the settings, or none, as \`reason\` says.`),
     ({ choice, smarthost, fault }) => (fault === null ? (choice.via ?? (smarthost ? null : direct)) : null),
   ],
   smarthost: [
     z.object({ host: z.string(), port: z.int() }).nullable().describe("Null: mail goes to the recipient's own hosts."),
     ({ smarthost }) => smarthost && { host: smarthost.host, port: smarthost.port },
   ],
-  route_id: [z.string().nullable().describe('The route that decides; null: none, so the settings do.'), ({ choice }) => choice.routeId],
+  route_id: [z.string().nullable().describe('The route that decides. Null: none, so the settings do.'), ({ choice }) => choice.routeId],
   reason: [z.string().describe('Why, in words.'), inWords],
   routes: [
     z
-      .array(z.object({ id: z.string(), via: z.string(), lacks: z.array(conditionField) }))
+      .array(z.object({ id: z.string(), via: z.string(), unmet: z.array(conditionField) }))
       .describe(
-        'All routes in the order in which they are asked. `lacks`: conditions that this mail does not meet; none: it is for this mail.',
+        'All routes in the order in which they are tried. `unmet`: the conditions that this mail does not meet; empty if the route matches.',
       ),
-    ({ routes }: RouteExplanation) => routes.map(({ route: { id, via }, misfits }) => ({ id, via, lacks: misfits.map(snake) })),
+    ({ routes }: RouteExplanation) => routes.map(({ route: { id, via }, misfits }) => ({ id, via, unmet: misfits.map(snake) })),
   ],
 })
 
 function inWords({ choice, smarthost, fault, routes }: RouteExplanation): string {
   if (fault !== null) return fault
   const route = routes.find(({ route: { id } }) => id === choice.routeId)?.route
-  if (route) return `The route ${route.id} is the first for this mail: ${conditionsText(route)}.`
-  const none = routes.length === 0 ? 'There are no routes' : 'No route is for this mail'
+  if (route) return `The route ${route.id} is the first that matches: ${conditionsText(route)}.`
+  const none = routes.length === 0 ? 'There are no routes' : 'No route matches this mail'
   return smarthost ? `${none}, so it goes by delivery.smarthost.` : `${none}, and delivery.smarthost is not set.`
 }
 
@@ -75,9 +78,9 @@ type Services = Needs<'smarthostRoutes' | 'accounts' | 'sendingDomains' | 'expla
 export const routeOperations = (services: Services): Operation[] => [
   at.post('routes.create', '', 'Add a route', {
     description:
-      'Mail that meets all conditions of a route goes the way it says; without a condition, all mail. The most specific route wins: one with a ' +
-      'recipient domain, then with a provider, then with a sending domain, then with an account. Mail without a route goes by ' +
-      '`delivery.smarthost`, if that is set. Mail that waits goes by the new route at its next attempt.',
+      'A route matches mail that meets all of its conditions; one without conditions matches all mail. The most specific match wins: one with ' +
+      'a recipient domain, then with a provider, then with a sending domain, then with an account. Mail that no route matches goes by ' +
+      '`delivery.smarthost`, if that is set. Mail that waits takes the new route at its next attempt.',
     body: { schema: newRoute, example: { provider: 'outlook', via: 'backup' } },
     answer: ['The route.', smarthostRoute.schema, 201],
     refuses: ['invalid_state', 'not_found'],
@@ -129,11 +132,32 @@ export const routeOperations = (services: Services): Operation[] => [
   }),
 ]
 
-/** The domain of an address. */
+/** The domain of an address that a parameter has. */
 function addressIn(name: string, text: string | null): string {
   const parsed = parsePasted(text ?? '')
   if (parsed.ok) return parsed.domain
   throw new SternaError('invalid_parameter', `The parameter ${name} must be an address. ${parsed.fault}`)
+}
+
+/**
+ * The account and the domain that would send from a domain.
+ * @throws SternaError `invalid_parameter` if there is none, or more than one and none is named
+ */
+function senderOf(
+  domain: string,
+  accountId: string | null,
+  { sendingDomains }: Pick<Services, 'sendingDomains'>,
+): Omit<RoutedMail, 'destination'> {
+  const accountIds = accountId === null ? new Set(sendingDomains.list().map((each) => each.accountId)) : [accountId]
+  const senders = [...accountIds].flatMap((id) => {
+    const found = sendingDomains.verifiedDomainFor(id, domain)
+    return found ? [{ accountId: id, sendingDomain: found.name }] : []
+  })
+  const [sender, another] = senders
+  if (sender && !another) return sender
+  const whose = accountId === null ? 'No account has' : 'This account does not have'
+  const fault = another ? `Several accounts send from ${domain}; name one.` : `${whose} the verified domain ${domain}.`
+  throw new SternaError('invalid_parameter', `The parameter from must be an address that mail may be sent from. ${fault}`)
 }
 
 function noProvider(): SternaError {

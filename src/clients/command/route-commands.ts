@@ -7,6 +7,11 @@ import { argument, printable, shownTime, type Command } from './command.ts'
 type ShownRoute = ReturnType<typeof smarthostRoute.answer>
 type RouteExplained = ReturnType<typeof routeExplanation.answer>
 
+function wayText(via: string | null, smarthost: RouteExplained['smarthost']): string {
+  if (smarthost) return `by ${via ?? 'delivery.smarthost'} (${smarthost.host}:${smarthost.port})`
+  return via === null ? 'nowhere now' : via
+}
+
 export const routeCommands: Command[] = [
   apiCommand({ name: 'explain', does: 'explain.address', args: { ADDRESS: 'to' }, of: serverWide }),
   apiCommand<RouteExplained>({
@@ -16,9 +21,11 @@ export const routeCommands: Command[] = [
     of: serverWide,
     show: ({ via, smarthost, reason, provider, destination }) => ({
       stdout: `${[
-        `by ${via ?? (smarthost ? 'delivery.smarthost' : 'no way')}${smarthost ? ` (${smarthost.host}:${smarthost.port})` : ''}`,
+        wayText(via, smarthost),
         reason,
-        `The mail hosts of ${destination} belong to ${provider === null ? 'no provider that is known' : `the provider ${provider}`}.`,
+        provider === null
+          ? `No provider is known that runs the mail hosts of ${destination}.`
+          : `The mail hosts of ${destination} belong to the provider ${provider}.`,
       ].join('\n')}\n`,
     }),
   }),

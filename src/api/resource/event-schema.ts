@@ -25,7 +25,7 @@ const phase = z
   .exclude(['report'])
   .optional()
   .describe(
-    'What the server refused: the connection (`banner`), a command, or the content (`dot`). Absent if no reply is known, or not what to.',
+    'What the server refused: the connection (`banner`), a command, or the content (`dot`). Absent if no reply is known, or what it answered.',
   )
 
 const cause = {
@@ -36,7 +36,7 @@ const cause = {
 const reportedBy = z
   .string()
   .optional()
-  .describe('The service that says so, if it is known only by a report of the smarthost; only in the log and in extended webhooks.')
+  .describe('The service that reported it, if only the smarthost knows; only in the log and in extended webhooks.')
 
 /** What each event type adds to `email_id`, `to` and `subject`. */
 const ownData = {

@@ -10,12 +10,13 @@ export const feedbackReport = resource<ReturnedMailListRow>('FeedbackReport')({
   id: z.string(),
   received_at: time(),
   purpose: z.enum(returnPathPurposes).describe('What the address that it came to is for.'),
-  address: [z.string().describe('The address that it came to; of a report of the smarthost, the path.'), 'forward_path'],
+  address: [z.string().describe('The address that it came to; for a report of the smarthost, the path.'), 'forward_path'],
   result: z
     .enum(returnedMailResults)
     .nullable()
     .describe(
-      'What followed from it; only `bounced`, `complained`, `unsubscribed`, and `delivered` of a smarthost change anything. Null while it waits.',
+      'What followed from it. Only `bounced`, `complained`, `unsubscribed` and, from a smarthost, `delivered` change anything. Null while it ' +
+        'waits.',
     ),
   settled_at: timeOrNull(),
   account_id: z.string().nullable(),

@@ -13,12 +13,12 @@ type Services = Needs<'smarthostReports' | 'failedAuthentications' | 'metrics'>
 const takenReports = z
   .object({
     object: z.literal('smarthost_reports'),
-    taken: z.int().describe('Reports that are stored, and settled at once.'),
+    taken: z.int().describe('Reports that were stored; they are settled next.'),
     ignored: z.int().describe('Events that change nothing, such as opens, or are not about mail of this server.'),
   })
   .meta({ id: 'SmarthostReports' })
 
-/** What a request has of each service; only the members that say what it is. */
+/** The body that each service posts: only the members that tell what it is. */
 const bodies: Record<ReportService, { schema: z.ZodType<object>; limit: number; example: object }> = {
   ses: {
     schema: z.looseObject({
@@ -26,13 +26,13 @@ const bodies: Record<ReportService, { schema: z.ZodType<object>; limit: number; 
       TopicArn: z.string().describe('The topic of `delivery.smarthost_reports_key`.'),
       Message: z.string().describe('The event of SES, as JSON in a text.'),
     }),
-    // SNS sends up to 256 KiB, in quotes.
+    // SNS sends up to 256 KiB, which quoting makes longer.
     limit: 512 * 1024,
     example: { Type: 'Notification', TopicArn: 'arn:aws:sns:eu-central-1:123456789012:ses-events', Message: '{"eventType":"Delivery"}' },
   },
   postmark: {
     schema: z.looseObject({ RecordType: z.string().describe('`Delivery`, `Bounce`, `SpamComplaint` or `SubscriptionChange`.') }),
-    // With the content of a bounce.
+    // It has the content of a bounce.
     limit: 4 * 1024 * 1024,
     example: { RecordType: 'Delivery', Recipient: 'user@example.com' },
   },
@@ -57,15 +57,15 @@ const bodies: Record<ReportService, { schema: z.ZodType<object>; limit: number; 
 
 const at = operationsAt({ path: '/inbound/reports', tag: 'Feedback', permission: null, headers: signatureFields })
 
-/** `/inbound/reports/…`: where the service that takes our mail says what became of it. */
+/** `/inbound/reports/…`: where the service that takes our mail reports what became of it. */
 export const smarthostReportOperations = (services: Services): Operation[] =>
   reportServices.map((service) =>
     at.post(`smarthost_reports.${service}`, `/${service}`, `Take reports of ${service}`, {
       description:
-        'For the webhooks of the service that `delivery.smarthost_reports` names. A request counts only if it proves, by its signature or its ' +
-        'password, that it is of that service. What it reports is listed in `/api/feedback`.',
+        'For the webhooks of the service that `delivery.smarthost_reports` names. A request counts only if its signature or password proves ' +
+        'that it comes from that service. Its reports are listed at `/api/feedback`.',
       body: { ...bodies[service], as: 'text' },
-      answer: ['What was taken of it.', takenReports],
+      answer: ['How many reports were taken.', takenReports],
       refuses: [
         'unverified_report',
         'not_found',
@@ -89,11 +89,11 @@ export const smarthostReportOperations = (services: Services): Operation[] =>
     }),
   )
 
-/** The network is not barred, since what it proves still counts. */
+/** The network is not shut out: requests with a proof still count. */
 async function limitUnverified(caller: Caller, { failedAuthentications, metrics }: Services): Promise<void> {
   const waitMs = await failedAuthentications.take(clientNetwork(originOf(caller).address))
   if (waitMs === 0) return
   metrics.rateLimits.failed_authentications.add()
-  const message = 'Too many requests from your address had no proof of whom they are from. Those that have it are still accepted.'
+  const message = 'Too many requests from your address had no valid signature or password. Those that have one are still accepted.'
   throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
 }

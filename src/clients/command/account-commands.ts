@@ -63,7 +63,7 @@ export const accountCommands: Command[] = [
   accountChange({
     name: 'account resume',
     sets: { status: 'active' },
-    doc: 'Lets an account send again that is suspended or slowed. Mail that was held goes on, and what counts as harm is counted anew.',
+    doc: 'Lets a suspended or slowed account send again. Mail that was held goes out, and harm counts from zero.',
     remark: ({ name }) => `The account ${name} may send again.`,
   }),
   accountChange({

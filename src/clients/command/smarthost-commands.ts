@@ -31,7 +31,7 @@ export const smarthostCommands: Command[] = [
     args: { NAME: 'name' },
     takesBody: true,
     of: serverWide,
-    doc: 'Adds a smarthost, beside the one of the settings, that routes may send mail by, and prints it as JSON.',
+    doc: 'Adds a smarthost for routes, besides the one of the settings, and prints it as JSON.',
   }),
   apiCommand<{ data: ShownSmarthost[] }>({
     name: 'smarthost list',

@@ -3,12 +3,12 @@ import { softField } from '../../mail/bounce-parser/status-fields.ts'
 import { reportServiceNames, type ReportService } from '../../platform/config/report-services.ts'
 import type { DeliveryFate, SmarthostReport } from './smarthost-report.ts'
 
-/** characters of a value; nothing of ours shows more */
+/** characters of a value; no more is shown anywhere */
 const maxLength = 1000
 
 /**
- * A service's report in the form of returned mail, so that one parser reads what comes back, and one kind of outcome follows: a delivery
- * status (RFC 3464) or a feedback report (RFC 5965), with the reference in the header of the message that it is about.
+ * A service's report as returned mail, so that the one parser reads it and the same follows: a delivery status (RFC 3464) or a feedback report
+ * (RFC 5965), with the reference in the header of the message that it is about.
  */
 export function composeSmarthostReport(service: ReportService, { reference, address, said }: SmarthostReport): Buffer {
   const type = 'action' in said ? 'delivery-status' : 'feedback-report'
@@ -49,7 +49,7 @@ function statusFields(service: ReportService, address: string, { action, status,
     `Action: ${action}`,
     ...(status === null ? [] : [`Status: ${status}`]),
     ...(isSoft ? [`${softField}: yes`] : []),
-    // What the service found by itself is no reply.
+    // The service's own words are no reply.
     ...(reply === null
       ? [`Diagnostic-Code: x-${service}; ${line(words ?? 'no reason was given')}`]
       : [`Diagnostic-Code: smtp; ${line(reply)}`]),
@@ -63,7 +63,7 @@ const complaintFields = (name: string, address: string, feedbackType: string): s
   `Original-Rcpt-To: ${line(address)}`,
 ]
 
-/** On one line, whatever it was. */
+/** Makes one line of whatever a service wrote. */
 const line = (text: string): string =>
   text
     .replace(/\p{Cc}+/gu, ' ')

@@ -1,32 +1,26 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
 import { objectOf, textOf } from '../../platform/json-values.ts'
 
-/** Mailgun tries for eight hours to hand over an event, ms. Older signatures, which do not cover the body, may be used by others. */
+/** ms; Mailgun repeats an event for eight hours. A signature does not cover the body, so whoever has an older one could use it. */
 const mailgunWindowMs = 12 * 3_600_000
 
-/** What Mailgun has signed: not the body. */
-export interface MailgunSignature {
-  timestamp: string
-  token: string
-}
-
 /**
- * The signature in the body of Mailgun; null if it is not by this key, or too old.
+ * The token that Mailgun has signed with this key, new for each event; null if it has signed none, or too long ago.
  * @param now epoch, ms
  */
-export function mailgunSignature(body: unknown, signingKey: string, now: number): MailgunSignature | null {
+export function mailgunToken(body: unknown, signingKey: string, now: number): string | null {
   const { timestamp, token, signature } = objectOf(objectOf(body)['signature'])
   const [at, nonce] = [textOf(timestamp), textOf(token)]
   const right = createHmac('sha256', signingKey).update(`${at}${nonce}`).digest()
   const isRight = nonce !== '' && /^\d{1,12}$/.test(at) && isSame(Buffer.from(textOf(signature), 'hex'), right)
-  return isRight && Math.abs(now - Number(at) * 1000) < mailgunWindowMs ? { timestamp: at, token: nonce } : null
+  return isRight && Math.abs(now - Number(at) * 1000) < mailgunWindowMs ? nonce : null
 }
 
-/** The key that the page of the webhook shows. */
+/** The verification key, as the page of the webhook shows it. */
 export const sendgridKey = (base64: string): KeyObject =>
   createPublicKey({ key: Buffer.from(base64, 'base64'), format: 'der', type: 'spki' })
 
-/** Whether SendGrid has signed the body: with ECDSA, and the timestamp before it. */
+/** Whether SendGrid has signed the body, by ECDSA, together with a timestamp. */
 export function isSignedBySendgrid(
   body: string,
   { signature, timestamp }: { signature: string | undefined; timestamp: string | undefined },
@@ -36,7 +30,7 @@ export function isSignedBySendgrid(
   return verify('sha256', Buffer.from(`${timestamp}${body}`), key, Buffer.from(signature, 'base64'))
 }
 
-/** Whether a field `Authorization` has the password; the user's name does not matter. */
+/** Whether the field `Authorization` has the password, with whatever user name. */
 export function hasPassword(authorization: string | undefined, password: string): boolean {
   const [, credentials] = /^basic ([a-z0-9+/=]{1,1000})$/i.exec(authorization ?? '') ?? []
   if (credentials === undefined) return false

@@ -27,7 +27,7 @@ interface SmarthostReportsServices extends Pick<BaseServices, 'clock' | 'log'> {
   parse(service: ReportService, body: string): ParsedReports | Promise<ParsedReports>
 }
 
-/** Where the service that takes our mail reports what became of it. */
+/** The service that takes our mail, and what proves its reports. */
 interface ReportSettings {
   service: ReportService
   key: string
@@ -39,12 +39,12 @@ export interface TakenReports {
   ignored: number
 }
 
-/** Reports stored at a time. */
+/** Reports that are stored at a time. */
 const storedAtOnce = 32
 
 /**
- * Takes the reports of the smarthost: verified, and stored as returned mail before the answer, from where they are settled as all that comes
- * back. A report counts only with the reference of one of our messages, which only the service and who has the message can know.
+ * Takes the reports of the smarthost: verifies them, and stores them as returned mail before the answer, to be settled with the rest of what
+ * comes back. A report counts only with the reference of one of our messages, which only the service and who has the message can know.
  */
 export class SmarthostReports {
   readonly #services: SmarthostReportsServices
@@ -61,7 +61,10 @@ export class SmarthostReports {
   /** @throws SternaError `not_found` if this is not the service that reports */
   require(service: string): void {
     if (service !== this.#service)
-      throw new SternaError('not_found', `This server takes no reports of ${service}: that is what delivery.smarthost_reports is for.`)
+      throw new SternaError(
+        'not_found',
+        `This server takes no reports of ${service}. If that is your smarthost, set delivery.smarthost_reports.`,
+      )
   }
 
   /**
@@ -79,7 +82,7 @@ export class SmarthostReports {
         reports.slice(done, done + storedAtOnce).map((report) => this.#keep(service, report, request.address)),
       )
       taken += stored.filter(Boolean).length
-      // What is not ours is told by its token alone, and nothing is waited for.
+      // Reports that are not ours are not stored, so nothing else lets other work in between.
       await yieldToEventLoop()
     }
     return { taken, ignored: ignored + reports.length - taken }

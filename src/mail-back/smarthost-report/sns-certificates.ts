@@ -3,12 +3,12 @@ import type { Clock } from '../../platform/clock.ts'
 import { lastUsed } from '../../platform/last-used.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 
-/** What a URL gives; rejects if it gives nothing. */
+/** Fetches a URL; rejects if nothing answers. */
 export type FetchFromSns = (url: string) => Promise<{ status: number; text: string }>
 
 /** Certificates kept; SNS has one for each region, and replaces it about once a year. */
 const maxKept = 8
-/** Anybody can make us look for certificates that are not there. Whoever does makes nobody else wait. */
+/** Of one client network. Anybody can name certificates that do not exist; those who do so must not make others wait. */
 const fetchesPerMinute = 10
 
 interface KeptCertificate {
@@ -17,11 +17,11 @@ interface KeptCertificate {
   until: number
 }
 
-/** The certificates with whose keys SNS signs, by their URLs. */
+/** The certificates that SNS signs with, by URL. */
 export class SnsCertificates {
   readonly #clock: Clock
   readonly #fetch: FetchFromSns
-  /** Those that have proved a message: what others claim displaces none of them. */
+  /** Those that have proved a message. What others claim displaces none of them. */
   readonly #proven = lastUsed<KeptCertificate>(maxKept)
   readonly #found = lastUsed<KeptCertificate>(maxKept)
   readonly #fetching = new Map<string, Promise<KeptCertificate | null>>()
@@ -37,7 +37,7 @@ export class SnsCertificates {
   /**
    * True if the certificate at the URL, which must be one of SNS, has signed the message.
    * @param network of the client that names the URL
-   * @throws Error if that cannot be told now
+   * @throws Error if the certificate cannot be had now
    */
   async prove(url: string, network: string, isSignedWith: (certificate: X509Certificate) => boolean): Promise<boolean> {
     const known = [this.#proven.get(url), this.#found.get(url)].find((each) => each && each.until > this.#clock.now())
@@ -48,9 +48,9 @@ export class SnsCertificates {
   }
 
   async #fetched(url: string, network: string): Promise<KeptCertificate | null> {
-    const under = this.#fetching.get(url)
-    if (under) return under
-    if (this.#rate.take(network) > 0) throw new Error('too many certificates of SNS were looked for within a minute')
+    const underWay = this.#fetching.get(url)
+    if (underWay) return underWay
+    if (this.#rate.take(network) > 0) throw new Error('too many certificates of SNS were asked for within a minute')
     const fetching = this.#load(url).finally(() => this.#fetching.delete(url))
     this.#fetching.set(url, fetching)
     return fetching

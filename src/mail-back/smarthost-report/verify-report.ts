@@ -5,19 +5,19 @@ import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import { lastUsed } from '../../platform/last-used.ts'
 import { parseJsonText } from '../../platform/parse-json.ts'
-import { hasPassword, isSignedBySendgrid, mailgunSignature, sendgridKey } from './report-signature.ts'
+import { hasPassword, isSignedBySendgrid, mailgunToken, sendgridKey } from './report-signature.ts'
 import { SnsCertificates, type FetchFromSns } from './sns-certificates.ts'
 import { isCertificateUrl, isConfirmationUrl, isSignedBySns, snsMessageOf } from './sns-message.ts'
 
-/** A request that is said to be of a service. */
+/** A request that claims to come from a service. */
 export interface ReportRequest {
   body: string
   headers: Readonly<Partial<Record<(typeof signatureFields)[number], string>>>
-  /** Where it came from. */
+  /** The client's. */
   address: string
 }
 
-/** The header fields that prove it, in lower case. */
+/** The header fields that prove where it comes from, in lower case. */
 export const signatureFields = [
   'authorization',
   'x-twilio-email-event-webhook-signature',
@@ -29,12 +29,12 @@ interface VerifyServices extends Pick<BaseServices, 'clock' | 'log'> {
 }
 
 /**
- * Resolves to true if the request brings reports, and to false if all that there was to do is done.
+ * Resolves to true if the request brings reports, and to false if nothing more is to be done.
  * @throws SternaError `unverified_report`, `invalid_json`, `service_unavailable`
  */
 export type VerifyReport = (request: ReportRequest) => Promise<boolean>
 
-/** What checks that requests are of a service. `key`: what the setting has, which `faultOfReportsKey` finds right. */
+/** Checks that requests come from a service. `key`: a valid one, by `faultOfReportsKey`. */
 export function reportVerifier(service: ReportService, key: string, services: VerifyServices): VerifyReport {
   switch (service) {
     case 'postmark':
@@ -53,23 +53,23 @@ function ofSendgrid(base64: string): VerifyReport {
   return async ({ body, headers }) => {
     const signature = headers['x-twilio-email-event-webhook-signature']
     const timestamp = headers['x-twilio-email-event-webhook-timestamp']
-    return isSignedBySendgrid(body, { signature, timestamp }, key) || refuse('it has no signature by the verification key')
+    return isSignedBySendgrid(body, { signature, timestamp }, key) || refuse('it is not signed with the verification key')
   }
 }
 
-/** Tokens remembered. */
+/** Tokens of Mailgun that are remembered. */
 const maxTokens = 10_000
 
-/** The signature does not cover the body. So each counts for the first body that comes with it, which may come again. */
+/** The signature does not cover the body, so it counts only for the first body that comes with it, which may be repeated. */
 function ofMailgun(key: string, { clock }: VerifyServices): VerifyReport {
   const bodies = lastUsed<string>(maxTokens)
   return async ({ body }) => {
-    const signed = mailgunSignature(parseJsonText(body), key, clock.now())
-    if (!signed) return refuse('it has no signature by the signing key, or one that is too old')
+    const token = mailgunToken(parseJsonText(body), key, clock.now())
+    if (token === null) return refuse('it is not signed with the signing key, or was signed too long ago')
     const digest = createHash('sha256').update(body).digest('base64')
-    const known = bodies.get(signed.token)
-    if (known !== undefined && known !== digest) return refuse('its signature has been used for another one')
-    bodies.set(signed.token, digest)
+    const known = bodies.get(token)
+    if (known !== undefined && known !== digest) return refuse('its signature came with another report before')
+    bodies.set(token, digest)
     return true
   }
 }
@@ -78,24 +78,26 @@ function ofSes(topicArn: string, { clock, log, fetchFromSns }: VerifyServices): 
   const certificates = new SnsCertificates(clock, fetchFromSns)
   return async ({ body, address }) => {
     const message = snsMessageOf(parseJsonText(body))
-    if (message.topicArn !== topicArn) return refuse('it is of another topic than delivery.smarthost_reports_key names')
-    if (!isCertificateUrl(message.signingCertUrl, topicArn)) return refuse('its certificate is not at SNS')
+    if (message.topicArn !== topicArn) return refuse('its topic is not the one in delivery.smarthost_reports_key')
+    if (!isCertificateUrl(message.signingCertUrl, topicArn)) return refuse('its signing certificate is not at SNS')
     const isSigned = await certificates
       .prove(message.signingCertUrl, clientNetwork(address), (certificate) => isSignedBySns(message, certificate))
       .catch((error: unknown) => unavailable(error, 'verify the report'))
-    if (!isSigned) return refuse('it has no signature by SNS')
-    if (message.type === 'SubscriptionConfirmation') {
-      if (!isConfirmationUrl(message.subscribeUrl, topicArn)) return refuse('what confirms the subscription is not at SNS')
-      const { status } = await fetchFromSns(message.subscribeUrl).catch((error: unknown) => unavailable(error, 'confirm the subscription'))
-      if (status !== 200) return unavailable(new Error(`SNS answered with status ${status}`), 'confirm the subscription')
-      log.info({ topicArn }, 'the subscription to reports of the smarthost was confirmed')
-    }
+    if (!isSigned) return refuse('SNS did not sign it')
+    if (message.type === 'SubscriptionConfirmation') await confirm(message.subscribeUrl)
     return message.type === 'Notification'
+  }
+
+  async function confirm(url: string): Promise<void> {
+    if (!isConfirmationUrl(url, topicArn)) return refuse('its link to confirm the subscription does not lead to SNS')
+    const { status } = await fetchFromSns(url).catch((error: unknown) => unavailable(error, 'confirm the subscription'))
+    if (status !== 200) unavailable(new Error(`SNS answered with status ${status}`), 'confirm the subscription')
+    log.info({ topicArn }, 'the subscription to reports of the smarthost was confirmed')
   }
 }
 
 function refuse(why: string): never {
-  throw new SternaError('unverified_report', `This report counts for nothing: ${why}.`)
+  throw new SternaError('unverified_report', `This report is not accepted: ${why}.`)
 }
 
 function unavailable(cause: unknown, what: string): never {

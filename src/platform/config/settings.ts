@@ -351,14 +351,14 @@ export const settings = {
   'delivery.smarthost_reports': setting(
     type.optional(type.choice(...reportServices)),
     null,
-    'The service that the smarthost is, where it reports over HTTP what became of mail: its reports come to /inbound/reports/ and this name, ' +
-      'and make an email that was sent delivered, bounced or complained. See smarthosts.md.',
-    'what the smarthost has taken stays sent',
+    'The service that runs the smarthost, if it is to report over HTTP what became of mail. Its reports come to /inbound/reports/ and this ' +
+      'name, and turn `sent` into `delivered`, `bounced` or `complained`. See smarthosts.md.',
+    'mail that the smarthost has accepted stays sent',
   ),
   'delivery.smarthost_reports_key': setting(
     type.optional(type.secret),
     null,
-    "What proves that reports are the service's: with ses the ARN of the SNS topic, with postmark the password in the URL of the webhook, with " +
+    'What proves that reports come from the service: with ses the ARN of the SNS topic, with postmark the password of the webhook, with ' +
       'mailgun the HTTP webhook signing key, with sendgrid the verification key.',
   ),
   'delivery.smarthost_tls': setting(

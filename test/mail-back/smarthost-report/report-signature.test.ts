@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { hasPassword, isSignedBySendgrid, mailgunSignature, sendgridKey } from '../../../src/mail-back/smarthost-report/report-signature.ts'
+import { hasPassword, isSignedBySendgrid, mailgunToken, sendgridKey } from '../../../src/mail-back/smarthost-report/report-signature.ts'
 
 /** The example of SendGrid's own library (`@sendgrid/eventwebhook`). */
 const example = {
@@ -36,7 +36,7 @@ test('a signature of Mailgun counts with its key, for a while', () => {
         .digest('hex'),
     },
   })
-  const isSigned = (given: unknown, hours = 0) => mailgunSignature(given, 'key', at * 1000 + hours * 3_600_000) !== null
+  const isSigned = (given: unknown, hours = 0) => mailgunToken(given, 'key', at * 1000 + hours * 3_600_000) !== null
   expect(isSigned(body(String(at), 'token'))).toBe(true)
   expect([11, 13, -13].map((hours) => isSigned(body(String(at), 'token'), hours))).toEqual([true, false, false])
   expect(isSigned(body(String(at), 'token', 'other'))).toBe(false)

@@ -17,8 +17,6 @@ export interface SuppressionFilter {
   address?: string | undefined
   /** What the address begins with. Erased addresses are only found as a whole. */
   begins?: string | undefined
-  /** Leaves out whole domains. */
-  addressesOnly?: boolean
   /** Created at or after; epoch, ms. */
   since?: number | null
   /** Created before; epoch, ms. */
@@ -46,11 +44,11 @@ export class SuppressionEntries {
   readonly #db: Database
   readonly #clock: Clock
   readonly #erasedAddress: ErasedAddress
-  readonly #addressesOnly: boolean
+  readonly #listed: string
 
-  /** @param addressesOnly leaves whole domains out of what is listed */
-  constructor({ db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress }, addressesOnly = false) {
-    this.#addressesOnly = addressesOnly
+  /** @param addressesOnly whether lists leave out whole domains */
+  constructor({ db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress }, { addressesOnly = false } = {}) {
+    this.#listed = addressesOnly ? "and address not like '@%'" : ''
     this.#db = db
     this.#clock = clock
     this.#erasedAddress = erasedAddress
@@ -98,10 +96,11 @@ export class SuppressionEntries {
   /** A page, newest first, for `listBody`. Uses the index suppression_listed, or by address the unique one. */
   page(scope: AccountScope, filter: SuppressionFilter, page: Page): Promise<SuppressionRow[]> {
     const { condition, order, params } = pageClause(page)
-    const wanted = conditionOf(this.#query(scope), { addressesOnly: this.#addressesOnly, ...filter })
+    const wanted = conditionOf(this.#query(scope), filter)
     return this.#db.slowRead<SuppressionRow>(
       `select ${suppressionColumns} from suppression
-        where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${wanted.sql} and ${condition} ${order}`,
+        where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${this.#listed}
+          ${wanted.sql} and ${condition} ${order}`,
       { ...scopeParams(scope), now: this.#clock.now(), ...wanted.params, ...params },
     )
   }
@@ -145,10 +144,7 @@ function named({ erasedAddress }: ScopedQuery, idOrAddress: string): { condition
   return { condition: `address in (:name, ${names})`, params: { name, ...params } }
 }
 
-function conditionOf(
-  query: ScopedQuery,
-  { origins, topic, address, begins, addressesOnly, since = null, until = null }: SuppressionFilter,
-) {
+function conditionOf(query: ScopedQuery, { origins, topic, address, begins, since = null, until = null }: SuppressionFilter) {
   const { condition, params: names } = address === undefined ? { condition: null, params: {} } : named(query, address)
   const kinds = suppressionOrigins.filter((origin) => origins?.includes(origin))
   const conditions = [
@@ -156,7 +152,6 @@ function conditionOf(
     ...(origins === undefined ? [] : [`origin in (${kinds.map((origin) => `'${origin}'`).join(', ') || 'null'})`]),
     ...(topic === undefined ? [] : [`(origin <> 'unsubscribe' or topic = :topic)`]),
     ...(condition === null ? [] : [condition]),
-    ...(addressesOnly ? ["address not like '@%'"] : []),
     // Nothing but the two bounds, so that the index by address is used; no address has a character beyond.
     ...(begins === undefined ? [] : ['address >= :begins and address < :beyond']),
     ...(since === null ? [] : ['created_at >= :since']),

@@ -129,10 +129,10 @@ const erasedIsListed = `exists (select 1 from suppression where address like '%@
 /** Uses the partial index suppression_other_form, which is empty where no domain is listed either. */
 const otherFormIsListed = `exists (select 1 from suppression where address like '@%' or address like '%@${erasedDomain}')`
 
-/** In which forms a list has entries beside plain addresses, as far as is known: whole domains alone, or erased addresses too. */
+/** In which forms there are entries, as far as is known: plain addresses, whole domains too, or erased addresses too. */
 type ListedForms = 'plain' | 'domains' | 'all'
 
-/** What is known of that. While a form is not listed, acceptance need not look for it. */
+/** The other forms. While none of a form is known, acceptance need not search for it. */
 export class OtherForms {
   readonly #db: Pick<Database, 'read'>
   #known: ListedForms = 'plain'
@@ -171,8 +171,8 @@ const oneIsFree = freeIf(entriesFrom(':a0'), 'plain')
 type FreedomQuery = SuppressionQuery & { forms: ListedForms }
 
 /**
- * Statements that make their batch fail if one of the addresses is on the list. They search only for `forms`, and fail if an entry has
- * another one.
+ * Statements that make their batch fail if one of the addresses is on the list. They search only for `forms`, and fail if there are
+ * entries in another one.
  */
 export function noneSuppressed(query: FreedomQuery, mail: AddressedMail[]): Statement[] {
   return mail.flatMap(({ addresses, topic }) => inPieces(addresses).map((piece) => noneListed(query, piece, topic)))

@@ -34,8 +34,8 @@ export function openApi(services: Services, tools: ListenerTools, stops: Stop[])
 export function openHttp(services: Services, tools: ListenerTools, { api, operations }: OpenedApi): Promise<HttpServer> {
   const { config, certificates, people, shares, loadDashboard } = services
   const bodyRoom = new BodyBudget()
-  // The clients of other services know of addresses alone.
-  const suppressions = new SuppressionEntries(services, true)
+  // The clients of other services expect addresses.
+  const suppressions = new SuppressionEntries(services, { addressesOnly: true })
   const { http, hostname, messageSizeLimit, submission, baseUrl, trustedProxies, webhooks } = config
   return startHttpServer({
     ...services,

@@ -195,7 +195,7 @@ test('a whole domain is suppressed, found, exported, imported and removed, and o
     false,
     false,
   ])
-  const ofOthers = await new SuppressionEntries({ db, clock, erasedAddress: query.erasedAddress }, true).page(
+  const ofOthers = await new SuppressionEntries({ db, clock, erasedAddress: query.erasedAddress }, { addressesOnly: true }).page(
     scope,
     {},
     { limit: 10, after: null, before: null },

@@ -4,7 +4,7 @@ import { startTestRelay } from '../support/start-relay.ts'
 
 const hour = 3_600_000
 
-test('mail to a suppressed domain is not sent, at once or when it waited, and the clients of other services list addresses alone', async () => {
+test('mail to a suppressed domain is not sent, at once or when it waited, and clients of other services list no domains', async () => {
   const mx = await startFakeMx({ host: '127.0.0.2' })
   onTestFinished(() => mx.close())
   const zone = { 'rcpt.example': { a: ['127.0.0.2'] }, 'mail.rcpt.example': { a: ['127.0.0.2'] } }

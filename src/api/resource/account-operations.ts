@@ -79,8 +79,8 @@ export const accountOperations = (services: Services): Operation[] => [
   atAccounts.patch('accounts.update', '/{id}', 'Change the plan or the settings of an account, suspend it or resume it', {
     description:
       'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered, unless the server ' +
-      'suspended the account by itself (`harm`). Resuming an account releases the mail that was held, clears `slowed_until`, and counts harm ' +
-      'from zero.',
+      'suspended the account by itself (`harm`). Resuming an account releases the mail that was held, clears `slowed_until`, and counts ' +
+      'harm from zero.',
     body: { schema: accountChanges, example: { status: 'suspended' } },
     answer: ['The account.', accountResource.schema],
     handle: async (call) => {

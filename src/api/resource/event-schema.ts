@@ -24,9 +24,7 @@ const phase = z
   .enum(refusalPhases)
   .exclude(['report'])
   .optional()
-  .describe(
-    'What the server refused: the connection (`banner`), a command, or the content (`dot`). Absent if no reply is known, or what it answered.',
-  )
+  .describe('What the server refused: the connection (`banner`), a command, or the content (`dot`). Absent if that is not known.')
 
 const cause = {
   cause: z.enum(causeCodes).optional().describe('Why, as in the `explanation` of the recipient; only in webhooks.'),

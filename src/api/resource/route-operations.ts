@@ -48,7 +48,7 @@ export const routeExplanation = resource<RouteExplanation>('RouteExplanation')({
     z
       .array(z.object({ id: z.string(), via: z.string(), unmet: z.array(conditionField) }))
       .describe(
-        'All routes in the order in which they are tried. `unmet`: the conditions that this mail does not meet; empty if the route matches.',
+        'All routes in the order in which they are tried. `unmet`: the conditions that this mail does not meet. Empty: it matches.',
       ),
     ({ routes }: RouteExplanation) => routes.map(({ route: { id, via }, misfits }) => ({ id, via, unmet: misfits.map(snake) })),
   ],
@@ -78,8 +78,8 @@ type Services = Needs<'smarthostRoutes' | 'accounts' | 'sendingDomains' | 'expla
 export const routeOperations = (services: Services): Operation[] => [
   at.post('routes.create', '', 'Add a route', {
     description:
-      'A route matches mail that meets all of its conditions; one without conditions matches all mail. The most specific match wins: one with ' +
-      'a recipient domain, then with a provider, then with a sending domain, then with an account. Mail that no route matches goes by ' +
+      'A route matches mail that meets all of its conditions; one without conditions matches all mail. The most specific match wins: one ' +
+      'with a recipient domain, then with a provider, then with a sending domain, then with an account. Mail that no route matches goes by ' +
       '`delivery.smarthost`, if that is set. Mail that waits takes the new route at its next attempt.',
     body: { schema: newRoute, example: { provider: 'outlook', via: 'backup' } },
     answer: ['The route.', smarthostRoute.schema, 201],

@@ -37,8 +37,8 @@ const at = operationsAt({ path: '/api/shaping', tag: 'Operation', permission: 'o
 export const shapingOperations = (services: Needs<'providerStops'>): Operation[] => [
   at.get('shaping.list', '', 'List the providers that get no mail for now', {
     description:
-      'Such a provider refuses the address of this server, or how much it sends, so its mail waits. At the given time one message is tried: if ' +
-      'it is accepted, the rest follows.',
+      'Such a provider refuses the address of this server, or how much it sends, so its mail waits. At the given time one message is ' +
+      'tried: if it is accepted, the rest follows.',
     answer: ['All of them, by their groups, always on one page.', listOf(providerStop.schema)],
     handle: async () => wholeList((await services.providerStops()).map(providerStop.answer)),
   }),

@@ -62,8 +62,8 @@ export const smarthostReportOperations = (services: Services): Operation[] =>
   reportServices.map((service) =>
     at.post(`smarthost_reports.${service}`, `/${service}`, `Take reports of ${service}`, {
       description:
-        'For the webhooks of the service that `delivery.smarthost_reports` names. A request counts only if its signature or password proves ' +
-        'that it comes from that service. Its reports are listed at `/api/feedback`.',
+        'For the webhooks of the service that `delivery.smarthost_reports` names. A request counts only if its signature or password ' +
+        'proves that it comes from that service. Its reports are listed at `/api/feedback`.',
       body: { ...bodies[service], as: 'text' },
       answer: ['How many reports were taken.', takenReports],
       refuses: [

@@ -33,8 +33,8 @@ const address = z
   })
   .meta({
     description:
-      'An address, with or without a name; `@example.com` stands for all addresses of that domain, but not of its subdomains. Upper and lower ' +
-      'case do not matter.',
+      'An address, with or without a name; `@example.com` stands for all addresses at that domain, but not at its subdomains. Upper and ' +
+      'lower case do not matter.',
   })
 
 const addresses = z.array(address).min(1).max(maxAtOnce)
@@ -59,7 +59,7 @@ const batchRemovalRequest = z
 export const suppression = resource<SuppressionRow>('Suppression')({
   object: 'suppression',
   id: z.string(),
-  email: [z.string().describe('In lower case; `@example.com` stands for all addresses of the domain.'), 'address'],
+  email: [z.string().describe('In lower case; `@example.com` stands for all addresses at the domain.'), 'address'],
   origin: z
     .enum(suppressionOrigins)
     .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`; the others stop every message.'),

@@ -47,7 +47,7 @@ export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, p
     case 'not-bounce':
       return nothing('no_report')
     case 'delivered':
-      // We never request these by mail, and hosts on the way send some. `delivered` means that the recipient's own server accepted the message.
+      // We never request these by mail, and hosts on the way send some. `delivered` means that the recipient's own server took the message.
       return proof === 'smarthost' ? matchDelivery(feedback.recipients, recipient) : nothing('delivered')
     case 'bounce':
       return matchBounce(feedback.recipients, recipient, proof)

@@ -7,8 +7,8 @@ import type { DeliveryFate, SmarthostReport } from './smarthost-report.ts'
 const maxLength = 1000
 
 /**
- * A service's report as returned mail, so that the one parser reads it and the same follows: a delivery status (RFC 3464) or a feedback report
- * (RFC 5965), with the reference in the header of the message that it is about.
+ * A service's report as returned mail, so that the one parser reads it and the same follows: a delivery status (RFC 3464) or a feedback
+ * report (RFC 5965), with the reference in the header of the message that it is about.
  */
 export function composeSmarthostReport(service: ReportService, { reference, address, said }: SmarthostReport): Buffer {
   const type = 'action' in said ? 'delivery-status' : 'feedback-report'

@@ -2,7 +2,7 @@ import { isAutomaticReply } from '../../mail/bounce-parser/parse-ses-notificatio
 import { objectOf, textOf, type JsonObject } from '../../platform/json-values.ts'
 import { delivered, statusOf, textOrNull, undelivered, unspecified, type ReadEvent, type SmarthostReport } from './smarthost-report.ts'
 
-/** Reads an event that SES publishes to SNS, or a notification of it (developer guide: "Contents of event data", "Notification contents"). */
+/** Reads an event or a notification of SES, which come by SNS (developer guide: "Contents of event data", "Notification contents"). */
 export const readSesEvent: ReadEvent = (event) => {
   const mail = objectOf(event['mail'])
   const type = textOf(event['eventType'] ?? event['notificationType'])

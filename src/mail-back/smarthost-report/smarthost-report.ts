@@ -28,7 +28,7 @@ interface ReaderWish {
 }
 
 /**
- * Reads an event of a service. `reference`: empty if the message is not ours; `said`: null if the event, such as an open, says nothing about
+ * Reads an event of a service. `reference`: empty if the message is not ours; `said`: null if the event, such as an open, says nothing of
  * what became of it.
  */
 export type ReadEvent = (event: JsonObject) => Omit<SmarthostReport, 'said'> & { said: SmarthostReport['said'] | null }

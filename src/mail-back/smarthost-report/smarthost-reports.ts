@@ -43,8 +43,8 @@ export interface TakenReports {
 const storedAtOnce = 32
 
 /**
- * Takes the reports of the smarthost: verifies them, and stores them as returned mail before the answer, to be settled with the rest of what
- * comes back. A report counts only with the reference of one of our messages, which only the service and who has the message can know.
+ * Takes the reports of the smarthost: verifies them, and stores them as returned mail before the answer, to be settled with the rest of
+ * what comes back. A report counts only with the reference of one of our messages, which only the service and who has the message can know.
  */
 export class SmarthostReports {
   readonly #services: SmarthostReportsServices

@@ -22,8 +22,8 @@ export interface FetchFault {
 export type Fetched = { policy: StsPolicy } | { fault: FetchFault }
 
 /**
- * Fetches the policy of a domain (RFC 8461 3.3): over HTTPS, with a certificate for that name, without following a redirect, past any cache,
- * and at most the 64 KiB that RFC 8461 suggests. Never rejects.
+ * Fetches the policy of a domain (RFC 8461 3.3): over HTTPS, with a certificate for that name, without following a redirect, past any
+ * cache, and at most the 64 KiB that RFC 8461 suggests. Never rejects.
  */
 export async function fetchStsPolicy(domain: string, services: GuardedLookUps, settings: FetchSettings): Promise<Fetched> {
   try {

@@ -15,8 +15,8 @@ interface HarmSubject {
 }
 
 /**
- * Counts a recipient of live mail against the account: once a day, however often. It counts from its first attempt, as sent mail does. Bounces
- * and complaints that come more than a day later are left out, because the mail that they belong to is no longer counted either.
+ * Counts a recipient of live mail against the account: once a day, however often. It counts from its first attempt, as sent mail does.
+ * Bounces and complaints that come more than a day later are left out, because the mail that they belong to is no longer counted either.
  */
 export const noteHarm = (
   { accountId, sandbox }: AccountScope,

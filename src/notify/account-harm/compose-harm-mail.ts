@@ -32,8 +32,8 @@ const mailTo = (to: string, { account, slowedUntil }: HarmNotice, paragraphs: st
 const whatHappened = ({ account, server, slowedUntil, slowedPerMinute }: HarmNotice): string =>
   slowedUntil === null
     ? `The account "${account}" at ${server} is suspended: it cannot send, and its queued mail is held. No mail is lost.`
-    : `The account "${account}" at ${server} may mail only ${slowedPerMinute} recipients a minute until ${isoTime(slowedUntil)}. Mail beyond ` +
-      'that is refused with the request to try again later. Mail that is already queued still goes out.'
+    : `The account "${account}" at ${server} may mail only ${slowedPerMinute} recipients a minute until ${isoTime(slowedUntil)}. Mail ` +
+      'beyond that is refused with the request to try again later. Mail that is already queued still goes out.'
 
 const nextStepOfUser = ({ slowedUntil }: HarmNotice): string =>
   'Look at the bounces and complaints in the dashboard. Remove from your lists those addresses, and all that nobody has confirmed, and ' +
@@ -42,6 +42,6 @@ const nextStepOfUser = ({ slowedUntil }: HarmNotice): string =>
     : 'send only to people who want the mail. If it goes on, the account is suspended.')
 
 const nextStepOfOperator = ({ accountId, slowedUntil }: HarmNotice): string =>
-  `Its users were told. ${slowedUntil === null ? 'Once they have cleaned up their lists, resume it' : 'To lift this earlier, resume it'} with ` +
+  `Its users were told. ${slowedUntil === null ? 'Once they have cleaned up their lists' : 'To end this earlier'}, resume it with ` +
   `"sterna account resume ${accountId}", the API or the dashboard. Bounces and complaints then count from zero. ` +
   `"sterna account harm-limits ${accountId}" shows and changes its limits.`

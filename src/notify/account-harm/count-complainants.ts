@@ -14,8 +14,8 @@ const mailboxProviders = new Set(
 )
 
 /**
- * The fewest people who can be behind the addresses that complained: the owner of a domain has as many addresses there as he wants, and who has
- * one address at a mailbox provider as many spellings of it.
+ * The fewest people who can be behind the addresses that complained: the owner of a domain has as many addresses there as he wants, and
+ * who has one address at a mailbox provider has many spellings of it.
  * @param addresses in the form of the suppression list
  */
 export const countComplainants = (addresses: readonly string[]): number => new Set(addresses.map(complainantOf)).size

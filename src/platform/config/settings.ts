@@ -351,8 +351,8 @@ export const settings = {
   'delivery.smarthost_reports': setting(
     type.optional(type.choice(...reportServices)),
     null,
-    'The service that runs the smarthost, if it is to report over HTTP what became of mail. Its reports come to /inbound/reports/ and this ' +
-      'name, and turn `sent` into `delivered`, `bounced` or `complained`. See smarthosts.md.',
+    'The service that runs the smarthost, if it is to report over HTTP what became of mail. Its reports come to /inbound/reports/ and ' +
+      'this name, and turn `sent` into `delivered`, `bounced` or `complained`. See smarthosts.md.',
     'mail that the smarthost has accepted stays sent',
   ),
   'delivery.smarthost_reports_key': setting(
@@ -562,8 +562,8 @@ export const settings = {
   'harm.bounces_slow': setting(
     type.whole(0, 1000),
     50,
-    'Hard bounces per thousand recipients in 24 hours at which an account is slowed; 0 means no limit. An account can have its own limits: ' +
-      'sterna account harm-limits.',
+    'Hard bounces per thousand recipients in 24 hours at which an account is slowed; 0 means no limit. An account can have its own ' +
+      'limits: sterna account harm-limits.',
   ),
   'harm.bounces_suspend': setting(
     type.whole(0, 1000),

@@ -33,8 +33,8 @@ export function within(ms: number): AbortSignal {
 }
 
 /**
- * Sends an HTTP request to an address that we may connect to, over TLS 1.2 or later if the URL is https, and follows no redirect, which could
- * lead elsewhere. The answer may have 64 KiB.
+ * Sends an HTTP request to an address that we may connect to, over TLS 1.2 or later if the URL is https, and follows no redirect, which
+ * could lead elsewhere. The answer may have 64 KiB.
  * @throws Error of the network or of TLS, the reason of `signal`, or what `check` throws
  */
 export function guardedRequest(url: string, settings: RequestSettings): Promise<GuardedAnswer> {

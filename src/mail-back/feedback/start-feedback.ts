@@ -27,7 +27,7 @@ interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | '
 
 /** Settles the returned mail that is stored, and what arrives from now on. `complaintSources`: networks; empty means any. */
 export async function startFeedback(services: FeedbackServices, { complaintSources }: { complaintSources: string[] }) {
-  // Anybody can write to the complaint address, and a smarthost reports on each mail. With parsers of their own, these do not delay bounces.
+  // Anybody can write to the complaint address, and a smarthost reports on each mail. With parsers of their own, they delay no bounce.
   const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser(), smarthost_report: startFeedbackParser() }
   const isKnownSource = networkRule(complaintSources)
   const unsubscribe = unsubscribeHandler(services)

@@ -125,13 +125,14 @@ export class Accounts extends HeldList<Account> {
       {
         sql: `update account
                  set plan = coalesce(:plan, plan), status = coalesce(:status, status),
-                     slowed_until = case when :status = 'suspended' and status = 'active' then null else slowed_until end,
-                     harm = case when :status = 'suspended' and status = 'active' then null else harm end
+                     slowed_until = case when ${staysRestrained} then slowed_until end,
+                     harm = case when ${staysRestrained} then harm end
                where id = :id and status ${inUse}`,
         params: { id, plan, status },
         expect: 1,
       },
-      ...(status === 'active' ? forgetHarm(id) : []),
+      // Whoever resumes an account lets it begin anew: what it did is not held against it again.
+      ...(status === 'active' ? [{ sql: 'delete from account_harm where account_id = :id', params: { id } }] : []),
       ...this.note(id),
     ])
     const changed = (await this.reload(id)) ?? this.getAccount(id)
@@ -201,11 +202,8 @@ export class Accounts extends HeldList<Account> {
   }
 }
 
-/** Whoever resumes an account lets it begin anew: what it did is not held against it again. */
-const forgetHarm = (id: string): Statement[] => [
-  { sql: 'update account set slowed_until = null, harm = null where id = :id', params: { id } },
-  { sql: 'delete from account_harm where account_id = :id', params: { id } },
-]
+/** Whether a change leaves what the server decided by itself. */
+const staysRestrained = `(:status is null or (:status = 'suspended' and status = 'suspended'))`
 
 const queuedMail = (cause?: unknown): SternaError =>
   new SternaError('invalid_state', 'This account has queued mail. Wait until it is delivered, or cancel it.', { cause })

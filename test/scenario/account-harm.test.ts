@@ -163,6 +163,30 @@ test('complaints count if a token proves them, and one recipient or domain once;
   expect(await account()).toMatchObject({ status: 'suspended', harm: expect.stringContaining('2 complained (50.00 %)') })
 })
 
+test('who erases the addresses that bounced does not get around the limits', async () => {
+  const { relay, account, many, look } = await start()
+  await many('gone', 3, 'bounced')
+  const erase = async (email: string) => {
+    const { body } = await relay.call('POST', '/api/erasures', { email })
+    await expect.poll(async () => (await relay.call('GET', `/api/erasures/${body.id}`)).body.status).toBe('done')
+  }
+  for (let place = 0; place < 3; place++) await erase(`gone${place}@rcpt.example`)
+  const kept = await relay.relay.services.db.read<{ address: string }>('select address from account_harm')
+  expect(kept.map(({ address }) => address.replace(/^[0-9a-f]{40}@/, ''))).toEqual(Array(3).fill('erased.invalid'))
+  // Once more, after a new bounce.
+  await relay.relay.services.db.write([
+    {
+      sql: `insert into account_harm (account_id, kind, address, happened_at)
+            select account_id, kind, 'gone0@rcpt.example', happened_at from account_harm limit 1`,
+      params: {},
+    },
+  ])
+  await erase('gone0@rcpt.example')
+  expect(await relay.relay.services.db.read('select address from account_harm')).toHaveLength(3)
+  await look()
+  expect(await account()).toMatchObject({ status: 'suspended', harm: expect.stringContaining('3 hard bounced') })
+})
+
 test('what blames this server counts against nobody, and what came long ago no more', async () => {
   const { mx, relay, account, many, look } = await start()
   await many('gone', 3, 'bounced')

@@ -1,3 +1,4 @@
+import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
 import { organizationalDomain } from '../../senders/sending-domain/sending-domain-name.ts'
 
@@ -21,6 +22,8 @@ const mailboxProviders = new Set(
 export const countComplainants = (addresses: readonly string[]): number => new Set(addresses.map(complainantOf)).size
 
 function complainantOf(address: string): string {
+  // Nothing says which of these were of one person.
+  if (isErasedAddress(address)) return address
   const domain = domainOf(address)
   if (!mailboxProviders.has(domain)) return organizationalDomain(domain)
   const [mailbox = ''] = address.split(/[+@]/, 1)

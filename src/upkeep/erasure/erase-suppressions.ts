@@ -26,7 +26,7 @@ export async function eraseSuppressions(erasing: Erasing): Promise<void> {
       named.map(({ id, reason }) => withReason(id, forms.without(reason ?? '', erased))),
     )
   }
-  await removeSoftBounces(erasing)
+  await eraseCounts(erasing)
 }
 
 /** If an earlier erasure left such an entry, that one stays. */
@@ -45,15 +45,27 @@ const renamed = (id: string, erased: string): Change[] => [
 const withReason = (id: string, reason: string): Change =>
   change('suppressions', 'update suppression set reason = :reason where id = :id', { id, reason })
 
-async function removeSoftBounces(erasing: Erasing): Promise<void> {
-  const { db, scope, forms } = erasing
+/** Removes what is counted of soft bounces, and renames what is held against the account: it must not get around its limits by erasing. */
+async function eraseCounts(erasing: Erasing): Promise<void> {
+  const { db, scope, forms, erased } = erasing
   const accounts = scope.accountId === null ? await db.slowRead<{ id: string }>('select id from account') : [{ id: scope.accountId }]
   const sql = 'delete from soft_bounce where account_id = :accountId and address = :address and (sandbox = 1 or :sandboxOnly = 0)'
-  const ofHarm = 'delete from account_harm where account_id = :accountId and address = :address'
   const params = { address: forms.address, sandboxOnly: scope.sandboxOnly ? 1 : 0 }
   const changes = accounts.flatMap(({ id: accountId }) => [
     change('soft_bounce_counts', sql, { ...params, accountId }),
-    ...(scope.sandboxOnly ? [] : [change(null, ofHarm, { accountId, address: forms.address })]),
+    ...(scope.sandboxOnly ? [] : harmRenamed({ accountId, address: forms.address, erased })),
   ])
   await writeChanges(erasing, changes)
 }
+
+/** If an earlier erasure left such a row, that one stays. */
+const harmRenamed = (params: { accountId: string; address: string; erased: string }): Change[] => [
+  change(
+    null,
+    `delete from account_harm
+      where account_id = :accountId and address = :address and exists (select 1 from account_harm o
+        where o.account_id = account_harm.account_id and o.kind = account_harm.kind and o.address = :erased)`,
+    params,
+  ),
+  change(null, 'update account_harm set address = :erased where account_id = :accountId and address = :address', params),
+]

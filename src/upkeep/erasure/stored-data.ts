@@ -107,7 +107,7 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'account_id sandbox bounces bounces_before delivered_to changed_at unknown_at unknown_before',
   },
   account_harm: {
-    about: 'who hard bounced or complained, for the limits of accounts that do harm',
+    about: 'who hard bounced or complained, for the limits of accounts that do harm; of an erased one its HMAC',
     kept: 'a day',
     erased: 'address',
     none: 'account_id kind happened_at',

@@ -9,6 +9,7 @@ test.each([
   [1, ['a@shop.example', 'b@shop.example', 'c+d@mail.shop.example']],
   [2, ['a@shop.co.uk', 'a@other.co.uk']],
   [1, ['a@x.yahoo.com', 'b@y.yahoo.com']],
+  [2, ['0a1b@erased.invalid', '2c3d@erased.invalid']],
 ])('%i people: %j', (people, addresses) => {
   expect(countComplainants(addresses)).toBe(people)
 })

@@ -25,8 +25,8 @@ const maxSubmissionMs = 3_600_000
 
 /**
  * Removes an account. It stops sending at once. Then its users, keys, webhooks, routes, domains, templates and suppressions are deleted,
- * and finally its name becomes free. Its messages, events and audit log stay until their retention ends, under its id. If a crash
- * interrupts this, the account is suspended and can be removed again.
+ * and finally its name becomes free. Its messages, events and audit log stay until their retention ends, under its id. If a
+ * crash interrupts this, the account is suspended and can be removed again.
  * @throws SternaError `not_found`; `invalid_state` while its mail is queued, or if the last operator
  * is one of its users. Then nothing changes.
  */

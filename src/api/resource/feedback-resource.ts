@@ -15,8 +15,8 @@ export const feedbackReport = resource<ReturnedMailListRow>('FeedbackReport')({
     .enum(returnedMailResults)
     .nullable()
     .describe(
-      'What followed from it. Only `bounced`, `complained`, `unsubscribed` and, from a smarthost, `delivered` change anything. Null while ' +
-        'it waits.',
+      'What followed from it. Only `bounced`, `complained`, `unsubscribed` and, from a smarthost, `delivered` change anything. Null ' +
+        'while it waits.',
     ),
   settled_at: timeOrNull(),
   account_id: z.string().nullable(),

@@ -1078,7 +1078,7 @@ export const en = {
       bounce: 'Bounce',
       complaint: 'Complaint',
       unsubscribe: 'Unsubscribe',
-      smarthost_report: 'Report of the smarthost',
+      smarthost_report: 'Smarthost report',
       dmarc_report: 'DMARC report',
       tls_report: 'TLS report',
       postmaster: 'To postmaster',
